@@ -1,0 +1,171 @@
+/* cpuid, the affinity mask and the control groups -> what may be used. */
+#include "base/cpu.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+static const char *const isa_names[] = { [VACT_ISA_SCALAR] = "scalar", [VACT_ISA_AVX2] = "avx2" };
+
+const char *vact_isa_name(vact_isa isa)
+{
+    return isa_names[isa];
+}
+
+int vact_isa_from_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof isa_names / sizeof *isa_names; i++)
+        if (strcmp(name, isa_names[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
+vact_isa vact_cpu_isa(void)
+{
+#if defined(__x86_64__)
+    const unsigned leaf1 = bit_FMA | bit_F16C | bit_OSXSAVE | bit_AVX;
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & leaf1) != leaf1)
+        return VACT_ISA_SCALAR;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+        return VACT_ISA_SCALAR;
+    /* The processor has it; does the system save the upper halves of the registers? */
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    const unsigned xmm_and_ymm = 6;
+    return (low & xmm_and_ymm) == xmm_and_ymm ? VACT_ISA_AVX2 : VACT_ISA_SCALAR;
+#else
+    return VACT_ISA_SCALAR;
+#endif
+}
+
+/* ---- how many CPUs ---- */
+
+/* First line of the file dir/name, without its newline. */
+static bool read_line(char *line, size_t size, const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return false;
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    const bool ok = fgets(line, (int)size, f) != NULL;
+    fclose(f);
+    return ok;
+}
+
+/* quota / period of one group rounded up; 0: no limit, or not a group with a cpu controller. */
+static int group_limit(const char *dir, bool v2)
+{
+    char line[128], period_line[64];
+    long long quota = 0, period = 0;
+    if (v2) {
+        if (!read_line(line, sizeof line, dir, "cpu.max") || sscanf(line, "%lld %lld", &quota, &period) != 2)
+            return 0; /* "max 100000" as well */
+    } else {
+        if (!read_line(line, sizeof line, dir, "cpu.cfs_quota_us") ||
+            !read_line(period_line, sizeof period_line, dir, "cpu.cfs_period_us") ||
+            sscanf(line, "%lld", &quota) != 1 || sscanf(period_line, "%lld", &period) != 1)
+            return 0; /* quota -1: no limit */
+    }
+    if (quota <= 0 || period <= 0)
+        return 0;
+    const long long cpus = quota / period + (quota % period != 0);
+    return cpus < INT_MAX ? (int)cpus : INT_MAX;
+}
+
+static int smaller_limit(int a, int b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* The least limit from group `path` below mount point `mount` up to the mount point itself. A container may
+ * see the host's path where its own group is the mount point, so a folder that is missing is no error. */
+static int limit_upwards(const char *mount, const char *path, bool v2)
+{
+    char dir[PATH_MAX];
+    const int n = snprintf(dir, sizeof dir, "%s%s", mount, path);
+    if (n < 0 || (size_t)n >= sizeof dir)
+        return 0;
+    const size_t root = strlen(mount);
+    int limit = 0;
+    for (;;) {
+        limit = smaller_limit(limit, group_limit(dir, v2));
+        char *slash = strrchr(dir + root, '/');
+        if (!slash)
+            return limit;
+        *slash = '\0';
+    }
+}
+
+static bool lists_cpu(const char *controllers)
+{
+    for (const char *c = controllers; *c; c += strcspn(c, ","), c += *c == ',')
+        if (strcspn(c, ",") == 3 && strncmp(c, "cpu", 3) == 0)
+            return true;
+    return false;
+}
+
+int vact_cpu_quota(const char *cgroup_file, const char *mount)
+{
+    FILE *f = fopen(cgroup_file, "re");
+    if (!f)
+        return 0;
+    int limit = 0;
+    char line[PATH_MAX + 256], dir[PATH_MAX];
+    while (fgets(line, sizeof line, f)) { /* id:controllers:path; id 0 and no controllers: version 2 */
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        controllers++;
+        if (*controllers == '\0') {
+            limit = smaller_limit(limit, limit_upwards(mount, path, true));
+        } else if (lists_cpu(controllers)) {
+            const int n = snprintf(dir, sizeof dir, "%s/cpu", mount);
+            if (n > 0 && (size_t)n < sizeof dir)
+                limit = smaller_limit(limit, limit_upwards(dir, path, false));
+        }
+    }
+    fclose(f);
+    return limit;
+}
+
+static int count_affinity(void)
+{
+#if defined(__linux__)
+    /* The kernel refuses a mask that is smaller than its own. */
+    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (!set)
+            break;
+        const size_t size = CPU_ALLOC_SIZE((size_t)cpus);
+        const int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (count > 0)
+            return count;
+    }
+#endif
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 && online < INT_MAX ? (int)online : 1;
+}
+
+int vact_cpu_count(void)
+{
+    const int count = count_affinity();
+    const int quota = vact_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+    return quota > 0 && quota < count ? quota : count;
+}

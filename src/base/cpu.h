@@ -1,0 +1,21 @@
+/* What the processor and the system let this process use. */
+#ifndef VACT_BASE_CPU_H
+#define VACT_BASE_CPU_H
+
+typedef enum vact_isa { VACT_ISA_SCALAR, VACT_ISA_AVX2 /* with FMA and F16C */ } vact_isa;
+
+/* The highest level that the processor and the operating system support. */
+vact_isa vact_cpu_isa(void);
+
+/* CPUs in this process's affinity mask, at most the cgroup's quota rounded up; at least 1. */
+int vact_cpu_count(void);
+
+/* The cgroup's part of it: the least CPU quota, rounded up, of the groups that cgroup_file
+ * (/proc/self/cgroup) lists and of their parents below mount (/sys/fs/cgroup); 0: no limit. */
+int vact_cpu_quota(const char *cgroup_file, const char *mount);
+
+/* Name of a level; level of a name, or -1. */
+const char *vact_isa_name(vact_isa isa);
+int vact_isa_from_name(const char *name);
+
+#endif

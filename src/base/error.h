@@ -1,0 +1,10 @@
+/* One way to fail: a code for programs, a sentence for people. */
+#ifndef VACT_BASE_ERROR_H
+#define VACT_BASE_ERROR_H
+
+#include "vact.h"
+
+/* Fills err (may be NULL) unless it already holds a failure, and returns code. One line, no newline. */
+vact_status vact_fail(vact_error *err, vact_status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,16 @@
+/* A whole file, mapped read-only. */
+#ifndef VACT_BASE_MAPPING_H
+#define VACT_BASE_MAPPING_H
+
+#include "vact.h"
+
+typedef struct vact_mapping {
+    const uint8_t *data; /* NULL when size is 0 */
+    size_t size;
+} vact_mapping;
+
+/* EIO with the system's reason: missing, a directory, not readable, not a regular file. */
+vact_status vact_mapping_open(vact_mapping *out, const char *path, vact_error *err);
+void vact_mapping_close(vact_mapping *mapping);
+
+#endif

@@ -1,0 +1,69 @@
+#include "base/clock.h"
+#include "cli/cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_INPUT = 1 << 30 };
+
+void cli_log(void *user, vact_log_level level, const char *line)
+{
+    (void)user;
+    fprintf(stderr, "vact: %s%s\n", level == VACT_LOG_WARNING ? "warning: " : "", line);
+}
+
+char *cli_read(const char *path, vact_arena *arena, size_t *length)
+{
+    const bool from_stdin = strcmp(path, "-") == 0;
+    FILE *in = from_stdin ? stdin : fopen(path, "rb");
+    if (!in)
+        return cli_fail("%s: %s", path, strerror(errno)), NULL;
+    char *text = NULL;
+    size_t size = 0, room = 1 << 16, got = 0;
+    do {
+        room *= 2;
+        char *more = room <= MOST_INPUT ? realloc(text, room) : NULL;
+        if (!more) {
+            cli_fail("%s: more than %zu bytes, or out of memory", path, size);
+            break;
+        }
+        text = more;
+        got = fread(text + size, 1, room - size, in);
+        size += got;
+    } while (size == room);
+    char *kept = NULL;
+    if (ferror(in))
+        cli_fail("%s: %s", path, strerror(errno));
+    else if (size < room && !(kept = vact_arena_text(arena, text, size)))
+        cli_fail("%s: out of memory", path);
+    if (!from_stdin)
+        fclose(in);
+    free(text);
+    *length = size;
+    return kept;
+}
+
+cli_progress cli_progress_start(const char *label)
+{
+    return (cli_progress){ label, vact_clock_ms(), 0 };
+}
+
+void cli_progress_update(void *user, double done)
+{
+    enum { WIDTH = 30, PATIENCE_MS = 1000, REDRAW_MS = 100 };
+    cli_progress *p = user;
+    const double now = vact_clock_ms();
+    if (now - p->start < PATIENCE_MS || now - p->drawn < REDRAW_MS || !isatty(STDERR_FILENO))
+        return;
+    static const char bar[] = "##############################";
+    const int filled = (int)(done * WIDTH);
+    fprintf(stderr, "\r%s [%.*s%*s] %3.0f%%", p->label, filled, bar, WIDTH - filled, "", 100 * done);
+    p->drawn = now;
+}
+
+void cli_progress_end(cli_progress *p)
+{
+    if (p->drawn > 0)
+        fputs("\r\033[K", stderr);
+}

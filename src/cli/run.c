@@ -1,0 +1,227 @@
+/* vact run: one request, one action chunk. */
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "policy/document.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct run_options {
+    cli_model_options model;
+    const char *request, *tokens, *state, *expect;
+    bool json, seed_given;
+    uint64_t seed;
+    double tolerance;
+} run_options;
+
+typedef struct traced {
+    const vact_document *document;
+    vact_arena *arena;
+    vact_reply_trace *list;
+    size_t n, room;
+    bool out_of_memory;
+} traced;
+
+static void keep_trace(void *user, const char *name, const float *values, int32_t rows, int32_t cols)
+{
+    traced *t = user;
+    if (t->out_of_memory || !vact_document_traces(t->document, name))
+        return;
+    const size_t count = (size_t)rows * (size_t)cols;
+    float *copy = vact_arena_take(t->arena, count, sizeof *copy);
+    const char *kept = vact_arena_text(t->arena, name, strlen(name));
+    if (t->n == t->room) {
+        const size_t room = t->room ? 2 * t->room : 64;
+        vact_reply_trace *more = realloc(t->list, room * sizeof *more);
+        if (more)
+            t->list = more, t->room = room;
+    }
+    if (!copy || !kept || t->n == t->room) {
+        t->out_of_memory = true;
+        return;
+    }
+    memcpy(copy, values, count * sizeof *copy);
+    t->list[t->n++] = (vact_reply_trace){ kept, copy, rows, cols };
+}
+
+/* Options that replace what the document says. False after a complaint. */
+static bool override(vact_document *document, const run_options *o)
+{
+    vact_request *q = &document->request;
+    int32_t *tokens = NULL;
+    float *state = NULL;
+    if (o->tokens) {
+        const int n = cli_ints("tokens", o->tokens, &document->arena, &tokens);
+        if (n < 0)
+            return false;
+        q->tokens = tokens;
+        q->n_tokens = n;
+    }
+    if (o->state) {
+        const int n = cli_floats("state", o->state, &document->arena, &state);
+        if (n < 0)
+            return false;
+        q->state = state;
+        q->n_state = n;
+    }
+    if (o->seed_given) {
+        q->has_seed = true;
+        q->seed = o->seed;
+        q->noise = NULL;
+    }
+    return true;
+}
+
+static void print_table(const vact_model_info *info, const vact_reply *reply)
+{
+    printf("step");
+    for (int32_t j = 0; j < info->action_dim; j++)
+        printf("  action %-2d", j);
+    printf("\n");
+    for (int32_t i = 0; i < info->horizon; i++) {
+        printf("%4d", i);
+        for (int32_t j = 0; j < info->action_dim; j++)
+            printf(" %10.5f", (double)reply->actions[i * info->action_dim + j]);
+        printf("\n");
+    }
+    const vact_timing *t = &reply->timing;
+    printf("\n%.1f ms: vision %.1f, prefix %.1f, denoise %.1f\n", t->total, t->vision, t->prefix, t->denoise);
+}
+
+/* Differences from an expected reply, per column; CLI_FAILED above the tolerance. */
+static int compare(const vact_model_info *info, const vact_reply *reply, const run_options *o, vact_arena *arena)
+{
+    size_t length;
+    const float *want;
+    int32_t rows, cols;
+    vact_error err = { 0 };
+    const char *text = cli_read(o->expect, arena, &length);
+    if (!text)
+        return CLI_FAILED;
+    if (vact_document_actions(o->expect, text, length, arena, &want, &rows, &cols, &err) != VACT_OK)
+        return cli_fail("%s", err.text);
+    if (rows != info->horizon || cols != info->action_dim)
+        return cli_fail("%s: actions are [%d, %d], expected [%d, %d]", o->expect, rows, cols, info->horizon,
+                        info->action_dim);
+    double worst = 0;
+    FILE *out = o->json ? stderr : stdout;
+    fprintf(out, "column   max difference  mean difference\n");
+    for (int32_t j = 0; j < cols; j++) {
+        double most = 0, sum = 0;
+        for (int32_t i = 0; i < rows; i++) {
+            const double d = fabs((double)reply->actions[i * cols + j] - (double)want[i * cols + j]);
+            most = d > most ? d : most;
+            sum += d;
+        }
+        fprintf(out, "%6d  %15.3e  %15.3e\n", j, most, sum / rows);
+        worst = most > worst ? most : worst;
+    }
+    fprintf(out, "largest difference %.3e, tolerance %.3e: %s\n", worst, o->tolerance,
+            worst <= o->tolerance ? "ok" : "too far");
+    return worst <= o->tolerance ? CLI_OK : CLI_FAILED;
+}
+
+static int predict(vact_session *session, const vact_model_info *info, const vact_document *document,
+                   const run_options *o, vact_arena *arena)
+{
+    vact_error err = { 0 };
+    vact_reply reply = { .actions =
+                             vact_arena_take(arena, (size_t)info->horizon * (size_t)info->action_dim, sizeof(float)) };
+    traced traces = { .document = document, .arena = arena };
+    if (!reply.actions)
+        return cli_fail("out of memory");
+    if (document->trace)
+        vact_trace(session, keep_trace, &traces);
+    cli_progress progress = cli_progress_start("predicting");
+    vact_session_progress(session, cli_progress_update, &progress);
+    const vact_status status = vact_predict(session, &document->request, &reply, &err);
+    cli_progress_end(&progress);
+    int code = CLI_OK;
+    if (status != VACT_OK)
+        code = cli_fail("%s", err.text);
+    else if (traces.out_of_memory)
+        code = cli_fail("out of memory for traces");
+    else if (!o->json)
+        print_table(info, &reply);
+    else if (vact_document_write(stdout, info, &document->request, &reply, traces.list, traces.n, &err) != VACT_OK)
+        code = cli_fail("%s", err.text);
+    free(traces.list);
+    return code == CLI_OK && o->expect ? compare(info, &reply, o, arena) : code;
+}
+
+static int run_model(const char *path, run_options *o, vact_arena *arena)
+{
+    vact_error err = { 0 };
+    vact_model *model = NULL;
+    vact_session *session = NULL;
+    vact_document document = { 0 };
+    size_t length = 0;
+    int code = CLI_FAILED;
+    vact_settings *settings = &o->model.settings;
+    const char *text = cli_read(o->request, arena, &length);
+    if (!text)
+        return CLI_FAILED;
+    const char *name = strcmp(o->request, "-") == 0 ? "request" : o->request;
+    if (vact_model_open(&model, path, settings, &err) != VACT_OK ||
+        vact_document_parse(&document, vact_model_get_info(model), name, text, length, &err) != VACT_OK) {
+        cli_fail("%s", err.text);
+    } else if (override(&document, o)) {
+        const vact_request *q = &document.request;
+        const int32_t views = q->image_embeddings ? q->n_embedded_views : q->n_images;
+        settings->max_views = views > 0 ? views : 1;
+        uint64_t planned = 0;
+        if (vact_session_open(&session, model, settings, &err) != VACT_OK)
+            cli_fail("%s", err.text);
+        else
+            code = predict(session, vact_model_get_info(model), &document, o, arena);
+        if (session && o->model.verbose && vact_session_bytes(model, settings, &planned, &err) == VACT_OK)
+            fprintf(stderr, "vact: memory: file %.1f MB, planned %.1f MB, peak resident %.1f MB\n",
+                    (double)vact_model_get_info(model)->file_bytes / 1e6, (double)planned / 1e6,
+                    (double)vact_peak_resident_bytes() / 1e6);
+    }
+    vact_session_close(&session);
+    vact_document_free(&document);
+    vact_model_close(&model);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    run_options o = { .tolerance = 1e-4 };
+    vact_settings_default(&o.model.settings);
+    const cli_option options[] = {
+        { "request", 'r', CLI_TEXT, &o.request, "<file>", "the request document (JSON); - reads standard input", 0, 0,
+          NULL },
+        { "tokens", 0, CLI_TEXT, &o.tokens, "<id,...>", "instruction token ids, in place of the document's", 0, 0,
+          NULL },
+        { "state", 0, CLI_TEXT, &o.state, "<x,...>", "proprioception in real units, in place of the document's", 0, 0,
+          NULL },
+        { "seed", 0, CLI_U64, &o.seed, "<n>", "of the start noise, in place of the document's seed or noise", 0, 0,
+          &o.seed_given },
+        { "json", 0, CLI_FLAG, &o.json, NULL, "print the reply as JSON", 0, 0, NULL },
+        { "expect", 0, CLI_TEXT, &o.expect, "<reply.json>",
+          "print the differences from another reply's actions; exit 1 above the tolerance", 0, 0, NULL },
+        { "tol", 0, CLI_DOUBLE, &o.tolerance, "<x>", "tolerance of --expect (default: 1e-4)", 0, 0, NULL },
+        CLI_MODEL_OPTIONS(&o.model),
+        { 0 },
+    };
+    const char *path = NULL;
+    const int operands = cli_parse(&cli_run, options, argc, argv, &path, 1);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (operands < 1 || !o.request)
+        return cli_fail_usage(&cli_run, "%s is missing", operands < 1 ? "the model" : "--request <file>");
+    if (o.model.verbose)
+        o.model.settings.log = cli_log;
+    vact_arena arena = { 0 };
+    const int code = run_model(path, &o, &arena);
+    vact_arena_free(&arena);
+    return code;
+}
+
+const cli_command cli_run = {
+    "run",
+    "vact run <model.gguf> --request <file> [<options>]",
+    "predict one action chunk",
+    run,
+};

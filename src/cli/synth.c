@@ -1,0 +1,48 @@
+/* vact synth: a checkpoint with made-up weights. */
+#include "tensor/synth.h"
+#include "cli/cli.h"
+#include "models/registry.h"
+#include <string.h>
+
+static int run(int argc, char **argv)
+{
+    const char *size = "tiny", *path = NULL, *arch_name = NULL;
+    uint64_t seed = 0;
+    const cli_option options[] = {
+        { "size", 's', CLI_TEXT, &size, "<name>", "tiny, or full: the published geometry (default: tiny)", 0, 0, NULL },
+        { "seed", 0, CLI_U64, &seed, "<n>", "which made-up weights (default: 0)", 0, 0, NULL },
+        { "output", 'o', CLI_TEXT, &path, "<file>", "the GGUF file to write", 0, 0, NULL },
+        { 0 },
+    };
+    const int operands = cli_parse(&cli_synth, options, argc, argv, &arch_name, 1);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (operands < 1 || !path)
+        return cli_fail_usage(&cli_synth, "%s is missing", operands < 1 ? "the architecture" : "-o <file>");
+    const vact_arch *arch = vact_arch_find(arch_name, strlen(arch_name));
+    if (!arch) {
+        fprintf(stderr, "vact: architecture \"%s\" is not known, expected one of:", arch_name);
+        for (int i = 0; vact_archs[i]; i++)
+            fprintf(stderr, " %s", vact_archs[i]->schema.arch);
+        fputc('\n', stderr);
+        return CLI_USAGE;
+    }
+    const vact_preset *preset = arch->schema.presets;
+    while (preset->name && strcmp(preset->name, size) != 0)
+        preset++;
+    if (!preset->name)
+        return cli_fail_usage(&cli_synth, "size \"%s\" is not known, expected tiny or full", size);
+    vact_error err = { 0 };
+    cli_progress progress = cli_progress_start("writing");
+    const vact_status status =
+        vact_synth_write(&arch->schema, preset, seed, path, cli_progress_update, &progress, &err);
+    cli_progress_end(&progress);
+    return status == VACT_OK ? CLI_OK : cli_fail("%s", err.text);
+}
+
+const cli_command cli_synth = {
+    "synth",
+    "vact synth <architecture> [--size tiny|full] [--seed <n>] -o <file>",
+    "make a checkpoint with made-up weights",
+    run,
+};

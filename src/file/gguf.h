@@ -1,0 +1,118 @@
+/* GGUF files, versions 2 and 3: bytes -> checked views, and back.
+ *
+ * Reading maps the file and checks everything a reader could trip over before use: magic, version, byte
+ * order, counts against the file's size, key and tensor names (length, no NUL, no duplicates), value types,
+ * array lengths, alignment, dimensions, block sizes, overflow, truncation. Nothing is allocated by a number
+ * in the file that the file's size doesn't bear out. Views point into the mapping and live until close.
+ * Format: ggml-org/ggml, docs/gguf.md. */
+#ifndef VACT_FILE_GGUF_H
+#define VACT_FILE_GGUF_H
+
+#include "file/dtype.h"
+#include "vact.h"
+
+typedef enum vact_gguf_type {
+    VACT_GGUF_U8,
+    VACT_GGUF_I8,
+    VACT_GGUF_U16,
+    VACT_GGUF_I16,
+    VACT_GGUF_U32,
+    VACT_GGUF_I32,
+    VACT_GGUF_F32,
+    VACT_GGUF_BOOL,
+    VACT_GGUF_STRING,
+    VACT_GGUF_ARRAY,
+    VACT_GGUF_U64,
+    VACT_GGUF_I64,
+    VACT_GGUF_F64,
+    VACT_GGUF_TYPE_END
+} vact_gguf_type;
+
+/* "u32", "string", ... */
+const char *vact_gguf_type_name(vact_gguf_type type);
+
+typedef struct vact_gguf_text {
+    const char *data;
+    uint64_t length;
+} vact_gguf_text; /* no NUL at the end */
+
+typedef struct vact_gguf_value {
+    const char *key; /* NUL-terminated */
+    vact_gguf_type type;
+    vact_gguf_type element; /* of an array (never ARRAY: nested arrays are refused), else `type` */
+    uint64_t count;         /* elements of an array, else 1 */
+    const uint8_t *data;    /* first element, unaligned little endian */
+} vact_gguf_value;
+
+typedef struct vact_gguf_tensor {
+    const char *name; /* NUL-terminated */
+    uint32_t dtype;   /* known to vact_dtype_get */
+    uint32_t n_dims;  /* 1..4 */
+    uint64_t ne[4];   /* fastest first, as in the file; 1 beyond n_dims; all >= 1 */
+    uint64_t offset;  /* of data in the file */
+    uint64_t bytes;
+    const uint8_t *data; /* offset is a multiple of the file's alignment (a power of two, at least 8), and the
+                            mapping starts a page */
+} vact_gguf_tensor;
+
+typedef struct vact_gguf {
+    const char *path;
+    uint32_t version;
+    uint32_t alignment;
+    uint64_t size; /* of the file */
+    uint64_t n_values, n_tensors;
+    const vact_gguf_value *values;          /* in file order */
+    const vact_gguf_tensor *tensors;        /* in file order */
+    const vact_gguf_value *const *by_key;   /* the same, sorted by key */
+    const vact_gguf_tensor *const *by_name; /* the same, sorted by name */
+} vact_gguf;
+
+/* EIO, EFORMAT or ENOMEM, and NULL in *out; the text names the file, the key or tensor, what was found and
+ * what is right, with anything unprintable in a name escaped. */
+vact_status vact_gguf_open(vact_gguf **out, const char *path, vact_error *err);
+
+/* The same over bytes that the caller keeps (for tests and fuzzing); `name` stands for the path.
+ * data must be 8-byte aligned. */
+vact_status vact_gguf_parse(vact_gguf **out, const char *name, const uint8_t *data, size_t size, vact_error *err);
+void vact_gguf_close(vact_gguf **gguf); /* accepts NULL and a pointer to NULL */
+
+/* NULL when there is none. O(log n). */
+const vact_gguf_value *vact_gguf_find(const vact_gguf *gguf, const char *key);
+const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char *name);
+
+/* Element `index` of a value or array whose element type must be right (an assert, not a check: callers look
+ * at `element` first). */
+uint64_t vact_gguf_get_uint(const vact_gguf_value *value, uint64_t index); /* u8 u16 u32 u64 bool */
+int64_t vact_gguf_get_int(const vact_gguf_value *value, uint64_t index);   /* i8 i16 i32 i64 */
+double vact_gguf_get_float(const vact_gguf_value *value, uint64_t index);  /* f32 f64 */
+/* Text `index` of a string or an array of strings: O(index) for arrays. */
+vact_gguf_text vact_gguf_get_text(const vact_gguf_value *value, uint64_t index);
+/* Any value as a person would write it, on one line cut to the buffer with "..." ("[3] 1, 2, 3",
+ * "\"smolvla\""); unprintable bytes are escaped. */
+void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_size);
+
+/* ---- writing ---- */
+
+/* Declares values and tensors, then streams the tensors' bytes in that order into a temporary file beside
+ * `path`; finish fsyncs and renames it. A writer that is closed unfinished leaves nothing behind.
+ * GGUF 3 with the alignment 32, which is the default: the key general.alignment is refused.
+ * EARG: a key, name, shape or amount of data that would make a malformed file, or a call out of order.
+ * EIO: the system's reason. After any failure the writer is good for closing only; further calls repeat the
+ * code. */
+typedef struct vact_gguf_writer vact_gguf_writer;
+
+vact_status vact_gguf_writer_open(vact_gguf_writer **out, const char *path, vact_error *err);
+vact_status vact_gguf_put_text(vact_gguf_writer *w, const char *key, const char *text, vact_error *err);
+vact_status vact_gguf_put_u32(vact_gguf_writer *w, const char *key, uint32_t v, vact_error *err);
+vact_status vact_gguf_put_f32(vact_gguf_writer *w, const char *key, float v, vact_error *err);
+vact_status vact_gguf_put_f64(vact_gguf_writer *w, const char *key, double v, vact_error *err);
+vact_status vact_gguf_put_tensor(vact_gguf_writer *w, const char *name, uint32_t dtype, uint32_t n_dims,
+                                 const uint64_t *ne, vact_error *err);
+/* After the last put: appends bytes of the tensors' data, cut anywhere; padding between tensors is the
+ * writer's. */
+vact_status vact_gguf_write_data(vact_gguf_writer *w, const void *data, size_t size, vact_error *err);
+/* EARG if fewer bytes were written than declared. */
+vact_status vact_gguf_writer_finish(vact_gguf_writer *w, vact_error *err);
+void vact_gguf_writer_close(vact_gguf_writer **w); /* accepts NULL and a pointer to NULL */
+
+#endif

@@ -1,0 +1,176 @@
+/* checked values and tensors -> look-up by name; numbers, texts and lines for people */
+#include "file/gguf.h"
+#include "file/line.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are read as the file holds them");
+
+/* ---- look-up ---- */
+
+static int compare_to_key(const void *key, const void *entry)
+{
+    return strcmp(key, (*(const vact_gguf_value *const *)entry)->key);
+}
+
+static int compare_to_name(const void *name, const void *entry)
+{
+    return strcmp(name, (*(const vact_gguf_tensor *const *)entry)->name);
+}
+
+const vact_gguf_value *vact_gguf_find(const vact_gguf *gguf, const char *key)
+{
+    const vact_gguf_value *const *hit =
+        bsearch(key, gguf->by_key, gguf->n_values, sizeof *gguf->by_key, compare_to_key);
+    return hit ? *hit : NULL;
+}
+
+const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char *name)
+{
+    const vact_gguf_tensor *const *hit =
+        bsearch(name, gguf->by_name, gguf->n_tensors, sizeof *gguf->by_name, compare_to_name);
+    return hit ? *hit : NULL;
+}
+
+/* ---- values ---- */
+
+static const char *const names[VACT_GGUF_TYPE_END] = {
+    [VACT_GGUF_U8] = "u8",         [VACT_GGUF_I8] = "i8",       [VACT_GGUF_U16] = "u16", [VACT_GGUF_I16] = "i16",
+    [VACT_GGUF_U32] = "u32",       [VACT_GGUF_I32] = "i32",     [VACT_GGUF_F32] = "f32", [VACT_GGUF_BOOL] = "bool",
+    [VACT_GGUF_STRING] = "string", [VACT_GGUF_ARRAY] = "array", [VACT_GGUF_U64] = "u64", [VACT_GGUF_I64] = "i64",
+    [VACT_GGUF_F64] = "f64",
+};
+
+const char *vact_gguf_type_name(vact_gguf_type type)
+{
+    return (uint32_t)type < VACT_GGUF_TYPE_END ? names[type] : "unknown";
+}
+
+/* The file gives no alignment to values, so each is copied out. */
+static const void *element(void *copy, size_t width, const vact_gguf_value *value, uint64_t index)
+{
+    assert(index < value->count);
+    return memcpy(copy, value->data + index * width, width);
+}
+
+#define ELEMENT(type, value, index) (*(const type *)element(&(type){ 0 }, sizeof(type), value, index))
+
+uint64_t vact_gguf_get_uint(const vact_gguf_value *value, uint64_t index)
+{
+    switch (value->element) {
+    case VACT_GGUF_U8:
+    case VACT_GGUF_BOOL:
+        return ELEMENT(uint8_t, value, index);
+    case VACT_GGUF_U16:
+        return ELEMENT(uint16_t, value, index);
+    case VACT_GGUF_U32:
+        return ELEMENT(uint32_t, value, index);
+    default:
+        assert(value->element == VACT_GGUF_U64);
+        return ELEMENT(uint64_t, value, index);
+    }
+}
+
+int64_t vact_gguf_get_int(const vact_gguf_value *value, uint64_t index)
+{
+    switch (value->element) {
+    case VACT_GGUF_I8:
+        return ELEMENT(int8_t, value, index);
+    case VACT_GGUF_I16:
+        return ELEMENT(int16_t, value, index);
+    case VACT_GGUF_I32:
+        return ELEMENT(int32_t, value, index);
+    default:
+        assert(value->element == VACT_GGUF_I64);
+        return ELEMENT(int64_t, value, index);
+    }
+}
+
+double vact_gguf_get_float(const vact_gguf_value *value, uint64_t index)
+{
+    if (value->element == VACT_GGUF_F32)
+        return (double)ELEMENT(float, value, index);
+    assert(value->element == VACT_GGUF_F64);
+    return ELEMENT(double, value, index);
+}
+
+static vact_gguf_text next_text(const uint8_t **at)
+{
+    vact_gguf_text text;
+    memcpy(&text.length, *at, sizeof text.length);
+    text.data = (const char *)*at + sizeof text.length;
+    *at += sizeof text.length + text.length;
+    return text;
+}
+
+vact_gguf_text vact_gguf_get_text(const vact_gguf_value *value, uint64_t index)
+{
+    assert(value->element == VACT_GGUF_STRING && index < value->count);
+    const uint8_t *at = value->data;
+    for (uint64_t i = 0; i < index; i++)
+        next_text(&at);
+    return next_text(&at);
+}
+
+/* The fewest digits that read back as the same number: 1e-05, not 9.99999975e-06. */
+static void format_float(char *piece, size_t size, const vact_gguf_value *value, uint64_t index)
+{
+    const double want = vact_gguf_get_float(value, index);
+    const bool single = value->element == VACT_GGUF_F32;
+    const int last = single ? 9 : 17;
+    for (int digits = 6; digits <= last; digits++) {
+        snprintf(piece, size, "%.*g", digits, want);
+        const double got = single ? (double)strtof(piece, NULL) : strtod(piece, NULL);
+        if (got == want)
+            return;
+    }
+}
+
+static void format_number(char *piece, size_t size, const vact_gguf_value *value, uint64_t index)
+{
+    switch (value->element) {
+    case VACT_GGUF_F32:
+    case VACT_GGUF_F64:
+        format_float(piece, size, value, index);
+        break;
+    case VACT_GGUF_BOOL:
+        snprintf(piece, size, "%s", vact_gguf_get_uint(value, index) ? "true" : "false");
+        break;
+    case VACT_GGUF_I8:
+    case VACT_GGUF_I16:
+    case VACT_GGUF_I32:
+    case VACT_GGUF_I64:
+        snprintf(piece, size, "%" PRId64, vact_gguf_get_int(value, index));
+        break;
+    default:
+        snprintf(piece, size, "%" PRIu64, vact_gguf_get_uint(value, index));
+    }
+}
+
+void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_size)
+{
+    const uint8_t *at = value->data;
+    char piece[48];
+    vact_line line;
+    vact_line_begin(&line, out, out_size);
+    if (value->type == VACT_GGUF_ARRAY) {
+        snprintf(piece, sizeof piece, "[%" PRIu64 "]", value->count);
+        vact_line_put(&line, piece);
+    }
+    for (uint64_t i = 0; i < value->count && !line.cut && out_size > 0; i++) {
+        if (value->type == VACT_GGUF_ARRAY)
+            vact_line_put(&line, i == 0 ? " " : ", ");
+        if (value->element == VACT_GGUF_STRING) {
+            const vact_gguf_text text = next_text(&at);
+            vact_line_put(&line, "\"");
+            vact_line_text(&line, text.data, text.length);
+            vact_line_put(&line, "\"");
+        } else {
+            format_number(piece, sizeof piece, value, i);
+            vact_line_put(&line, piece);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/* The inner loops: raw pointers, one thread, no allocation, no globals. `_c` is the definition, written to be
+ * read; the other levels are checked against it on random shapes (tests/kernels).
+ *
+ * Bits: element (i, j) of a product is one chain acc = fma(a[i][k], b[k][j], acc), k = 0, 1, 2 ..., at every
+ * level that has FMA, whatever the number of rows or columns around it. Reductions (norms, softmax) use a
+ * fixed number of lanes per level. So a row's result depends on the level and on its own length only. */
+#ifndef VACT_KERNELS_H
+#define VACT_KERNELS_H
+
+#include "base/cpu.h"
+#include "file/dtype.h"
+#include <stddef.h>
+
+#define VACT_GEMM_ROWS 6  /* most rows of one gemm call */
+#define VACT_PANEL     16 /* columns of a packed panel */
+
+typedef struct vact_kernels {
+    vact_isa isa;
+
+    /* dst[n] = src decoded to float32; n is a multiple of the type's block. NULL: a type that doesn't
+     * compute. Index is vact_dtype. src is aligned to 2 bytes only (4 for f32). */
+    void (*decode[VACT_DTYPE_END])(float *dst, const void *src, size_t n);
+
+    /* Panel: dst[k][16] = transpose of 16 rows src[16][k] that are ld floats apart. dst is 32-byte aligned. */
+    void (*pack)(float *dst, const float *src, size_t ld, size_t k);
+
+    /* c[rows][16] = (add ? c : 0) + a[rows][k] * b[k][16]; rows 1..6; b is a panel, 32-byte aligned;
+     * lda and ldc in floats. With add the chain starts from c. */
+    void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t k, int rows, bool add);
+
+    /* y = (x - mean) / sqrt(var + eps) * w + b, biased variance, two passes; y may be x. */
+    void (*layer_norm)(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
+    /* y = x / sqrt(mean(x^2) + eps) * w; y may be x. */
+    void (*rms_norm)(float *y, const float *x, const float *w, float eps, size_t n);
+
+    /* In place. gelu: 0.5 u (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3))); silu: u / (1 + e^-u).
+     * At most 2e-7 * max(1, |result|) from the exact value, for every finite input;
+     * an element's result does not depend on its position or on n. */
+    void (*gelu_tanh)(float *x, size_t n);
+    void (*silu)(float *x, size_t n);
+
+    /* One block of an online softmax. s[n] are raw scores, -inf for keys that are hidden, n >= 1.
+     * With m = max(*max, scale * max(s)): s[i] = exp(scale * s[i] - m) (0 for hidden keys),
+     * *sum = *sum * f + sum(s), *max = m, and f = exp(old max - m) is returned for what has been summed so
+     * far. Start with *max = -inf, *sum = 0. If nothing has been seen yet (m = -inf): s = 0, f = 0. */
+    float (*softmax)(float *s, size_t n, float scale, float *max, float *sum);
+
+    void (*scale)(float *x, float a, size_t n);                /* x *= a */
+    void (*add)(float *y, const float *x, size_t n);           /* y += x */
+    void (*mul)(float *y, const float *x, size_t n);           /* y *= x */
+    void (*axpy)(float *y, float a, const float *x, size_t n); /* y = fma(a, x, y) */
+
+    /* Rotates one row of `heads` heads of width hd in place, pairs half a head apart (i, i + hd/2):
+     * (a, b) -> (a cos[i] - b sin[i], b cos[j] + a sin[j]), j = i + hd/2; cos and sin are [hd]. */
+    void (*rope)(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
+
+    /* Pixels of one patch row: n interleaved RGB values of src to dst[c * plane + i] in [-1, 1],
+     * i = 0..n/3-1: u8 v / 255 * 2 - 1 (in this order), f32 2v - 1. */
+    void (*pixels_u8)(float *dst, size_t plane, const unsigned char *src, size_t n);
+    void (*pixels_f32)(float *dst, size_t plane, const float *src, size_t n);
+} vact_kernels;
+
+/* Fills the table with the highest versions up to isa. */
+void vact_kernels_init(vact_kernels *kernels, vact_isa isa);
+
+/* Setters of the levels, each overwriting what it has faster (called by vact_kernels_init). */
+void vact_kernels_init_c(vact_kernels *kernels);
+void vact_kernels_init_avx2(vact_kernels *kernels);
+
+#endif

@@ -1,0 +1,32 @@
+/* The scalar level: what the other levels are checked against. kernels.h says what each function does. */
+#ifndef VACT_KERNELS_SCALAR_H
+#define VACT_KERNELS_SCALAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void vact_decode_f32_c(float *dst, const void *src, size_t n);
+void vact_decode_f16_c(float *dst, const void *src, size_t n);
+void vact_decode_bf16_c(float *dst, const void *src, size_t n);
+void vact_decode_q8_0_c(float *dst, const void *src, size_t n);
+void vact_decode_q4_0_c(float *dst, const void *src, size_t n);
+
+void vact_pack_c(float *dst, const float *src, size_t ld, size_t k);
+void vact_gemm_c(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t k, int rows, bool add);
+
+void vact_layer_norm_c(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
+void vact_rms_norm_c(float *y, const float *x, const float *w, float eps, size_t n);
+float vact_softmax_c(float *s, size_t n, float scale, float *max, float *sum);
+void vact_rope_c(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
+
+void vact_gelu_tanh_c(float *x, size_t n);
+void vact_silu_c(float *x, size_t n);
+void vact_scale_c(float *x, float a, size_t n);
+void vact_add_c(float *y, const float *x, size_t n);
+void vact_mul_c(float *y, const float *x, size_t n);
+void vact_axpy_c(float *y, float a, const float *x, size_t n);
+
+void vact_pixels_u8_c(float *dst, size_t plane, const unsigned char *src, size_t n);
+void vact_pixels_f32_c(float *dst, size_t plane, const float *src, size_t n);
+
+#endif

@@ -1,0 +1,29 @@
+/* The scalar level's table. */
+#include "kernels/kernels.h"
+#include "kernels/scalar.h"
+
+void vact_kernels_init_c(vact_kernels *kernels)
+{
+    *kernels = (vact_kernels){
+        .isa = VACT_ISA_SCALAR,
+        .decode = { [VACT_DTYPE_F32] = vact_decode_f32_c,
+                    [VACT_DTYPE_F16] = vact_decode_f16_c,
+                    [VACT_DTYPE_BF16] = vact_decode_bf16_c,
+                    [VACT_DTYPE_Q8_0] = vact_decode_q8_0_c,
+                    [VACT_DTYPE_Q4_0] = vact_decode_q4_0_c },
+        .pack = vact_pack_c,
+        .gemm = vact_gemm_c,
+        .layer_norm = vact_layer_norm_c,
+        .rms_norm = vact_rms_norm_c,
+        .gelu_tanh = vact_gelu_tanh_c,
+        .silu = vact_silu_c,
+        .softmax = vact_softmax_c,
+        .scale = vact_scale_c,
+        .add = vact_add_c,
+        .mul = vact_mul_c,
+        .axpy = vact_axpy_c,
+        .rope = vact_rope_c,
+        .pixels_u8 = vact_pixels_u8_c,
+        .pixels_f32 = vact_pixels_f32_c,
+    };
+}

@@ -1,0 +1,24 @@
+/* What AVX2 with FMA and F16C does faster than scalar code. */
+#include "kernels/kernels.h"
+#include "kernels/x86/avx2.h"
+
+void vact_kernels_init_avx2(vact_kernels *kernels)
+{
+    kernels->isa = VACT_ISA_AVX2;
+    kernels->decode[VACT_DTYPE_F16] = vact_decode_f16_avx2;
+    kernels->decode[VACT_DTYPE_BF16] = vact_decode_bf16_avx2;
+    kernels->decode[VACT_DTYPE_Q8_0] = vact_decode_q8_0_avx2;
+    kernels->decode[VACT_DTYPE_Q4_0] = vact_decode_q4_0_avx2;
+    kernels->pack = vact_pack_avx2;
+    kernels->gemm = vact_gemm_avx2;
+    kernels->layer_norm = vact_layer_norm_avx2;
+    kernels->rms_norm = vact_rms_norm_avx2;
+    kernels->gelu_tanh = vact_gelu_tanh_avx2;
+    kernels->silu = vact_silu_avx2;
+    kernels->softmax = vact_softmax_avx2;
+    kernels->scale = vact_scale_avx2;
+    kernels->add = vact_add_avx2;
+    kernels->mul = vact_mul_avx2;
+    kernels->axpy = vact_axpy_avx2;
+    kernels->rope = vact_rope_avx2;
+}

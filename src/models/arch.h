@@ -1,0 +1,47 @@
+/* What an architecture gives: a schema, and stages over the shared ops. The solver, noise, units and limits are
+ * the policy's. A stage works for any device and never touches a value itself. */
+#ifndef VACT_MODELS_ARCH_H
+#define VACT_MODELS_ARCH_H
+
+#include "ops/ops.h"
+#include "tensor/schema.h"
+
+/* real = normalised * (std + eps) + mean, both ways. */
+typedef struct vact_statistics {
+    const float *mean, *std; /* [n] */
+    int32_t n;
+    float eps;
+} vact_statistics;
+
+typedef struct vact_policy_statistics {
+    vact_statistics state, action;
+} vact_policy_statistics;
+
+/* The most that requests of a session bring. */
+typedef struct vact_limits {
+    int32_t views, tokens, denoise_steps;
+} vact_limits;
+
+/* What the prefix is made of. */
+typedef struct vact_prefix_input {
+    vact_buf images;       /* [views * view_tokens, embedding_width] from `vision`; 0 rows: none */
+    const int32_t *tokens; /* [n_tokens] */
+    int32_t n_tokens;
+    const float *state; /* [max_state_dim], normalised, zero beyond state_dim */
+} vact_prefix_input;
+
+typedef struct vact_arch {
+    vact_schema schema;
+    size_t state_bytes; /* of a session's state: buffers and host tables that outlive a stage */
+    void (*describe)(const void *model, vact_model_info *info, vact_policy_statistics *statistics);
+
+    /* Once per session: tables, caches. Takes buffers that stay, and host memory by vact_host. */
+    void (*prepare)(vact_run *r, const void *model, void *state, const vact_limits *limits);
+    /* images [n] -> out [n * view_tokens, embedding_width]. A view's rows don't depend on the others. */
+    void (*vision)(vact_run *r, const void *model, void *state, const vact_image *images, int32_t n, vact_buf out);
+    void (*prefix)(vact_run *r, const void *model, void *state, const vact_prefix_input *input);
+    /* velocity [horizon, max_action_dim] at denoise step i of the chunk x. */
+    void (*step)(vact_run *r, const void *model, void *state, vact_buf x, int32_t i, vact_buf velocity);
+} vact_arch;
+
+#endif

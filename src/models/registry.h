@@ -1,0 +1,18 @@
+#ifndef VACT_MODELS_REGISTRY_H
+#define VACT_MODELS_REGISTRY_H
+
+#include "models/arch.h"
+
+extern const vact_arch vact_arch_smolvla;
+
+/* Every architecture; NULL ends. */
+extern const vact_arch *const vact_archs[];
+
+/* By name, or NULL. */
+const vact_arch *vact_arch_find(const char *name, size_t length);
+
+/* The architecture that a file names in general.architecture, or, where that key is absent, by having a string
+ * ARCH.architecture. EMODEL lists the known ones. */
+vact_status vact_arch_detect(const vact_arch **out, const vact_gguf *gguf, vact_error *err);
+
+#endif

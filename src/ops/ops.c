@@ -1,0 +1,203 @@
+/* Shape checks and dispatch. A wrong shape is our own mistake, so it is an assert: the loader has made sure that
+ * the weights fit the config, and the session that the request fits the plan. */
+#include "ops/ops.h"
+
+#include "base/error.h"
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *vact_op_name(vact_op_kind kind)
+{
+    static const char *const names[VACT_OP_KINDS] = {
+        [VACT_OP_UPLOAD] = "upload", [VACT_OP_PATCHIFY] = "patchify", [VACT_OP_EMBED] = "embed",
+        [VACT_OP_SITE] = "site",     [VACT_OP_NORM] = "norm",         [VACT_OP_ADD_TABLE] = "add_table",
+        [VACT_OP_ROPE] = "rope",     [VACT_OP_KV_WRITE] = "kv_write", [VACT_OP_ATTENTION] = "attention",
+        [VACT_OP_COPY] = "copy",     [VACT_OP_AXPY] = "axpy",         [VACT_OP_PIXEL_SHUFFLE] = "pixel_shuffle",
+    };
+    return names[kind];
+}
+
+static size_t push(vact_run *r, size_t floats)
+{
+    const size_t at = r->top;
+    r->top += (floats + 15) / 16 * 16; /* every buffer starts a cache line */
+    if (r->top > r->peak)
+        r->peak = r->top;
+    return at;
+}
+
+vact_buf vact_tmp(vact_run *r, int32_t rows, int32_t cols)
+{
+    assert(rows >= 0 && cols > 0);
+    return (vact_buf){ push(r, (size_t)rows * (size_t)cols), rows, cols, cols };
+}
+
+vact_kv vact_tmp_kv(vact_run *r, int32_t groups, int32_t capacity, int32_t heads, int32_t head_dim)
+{
+    vact_kv kv = { 0, groups, capacity, heads, head_dim };
+    kv.at = push(r, r->device->kv_floats(r->device, &kv));
+    return kv;
+}
+
+vact_buf vact_rows(vact_buf buf, int32_t first, int32_t count)
+{
+    assert(first >= 0 && count >= 0 && first + count <= buf.rows);
+    buf.at += (size_t)first * (size_t)buf.stride;
+    buf.rows = count;
+    return buf;
+}
+
+void *vact_host(vact_run *r, size_t count, size_t size)
+{
+    void *memory = vact_arena_take(r->arena, count, size);
+    if (!memory)
+        vact_run_fail(r, VACT_ENOMEM, "out of memory while preparing the session");
+    return memory;
+}
+
+void vact_run_fail(vact_run *r, vact_status status, const char *format, ...)
+{
+    if (r->status != VACT_OK)
+        return;
+    char text[sizeof r->err->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    r->status = vact_fail(r->err, status, "%s", text);
+}
+
+void vact_emit(vact_run *r, vact_buf buf, const char *name, ...)
+{
+    if (!r->trace || r->status != VACT_OK)
+        return;
+    char full[64];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(full, sizeof full, name, args);
+    va_end(args);
+    assert(buf.stride == buf.cols);
+    r->trace(r->trace_user, full, r->device->read(r->device, buf), buf.rows, buf.cols);
+}
+
+double vact_op_flops(const vact_op *op)
+{
+    double flops = 0;
+    if (op->kind == VACT_OP_SITE) {
+        for (int i = 0; i < VACT_SITE_OUTPUTS && op->site.out[i].w; i++)
+            flops += 2.0 * op->site.x.rows * op->site.out[i].w->w.rows * op->site.x.cols;
+    } else if (op->kind == VACT_OP_ATTENTION) {
+        const vact_attention_args *a = &op->attention;
+        int32_t keys = 0;
+        for (int i = 0; i < VACT_ATTENTION_SEGMENTS; i++)
+            keys += a->segments[i].keys;
+        for (int32_t i = 0; i < a->q.rows; i++)
+            flops += 4.0 * a->q.cols * (a->spans ? a->spans[i].end - a->spans[i].begin : keys);
+    }
+    return flops;
+}
+
+static void dispatch(vact_run *r, const vact_op *op)
+{
+    if (r->status != VACT_OK)
+        return;
+    r->status = r->device->run(r->device, op, r->err);
+    if (r->progress) {
+        r->flops += vact_op_flops(op);
+        r->progress(r->progress_user, r->flops < r->all_flops ? r->flops / r->all_flops : 1);
+    }
+}
+
+static bool same_shape(vact_buf a, vact_buf b)
+{
+    return a.rows == b.rows && a.cols == b.cols;
+}
+
+void vact_upload(vact_run *r, vact_buf y, const float *values)
+{
+    dispatch(r, &(vact_op){ VACT_OP_UPLOAD, .upload = { y, values } });
+}
+
+void vact_patchify(vact_run *r, vact_buf y, const vact_image *image, int32_t patch)
+{
+    assert(y.cols == 3 * patch * patch);
+    assert(y.rows == image->width / patch * (image->height / patch));
+    dispatch(r, &(vact_op){ VACT_OP_PATCHIFY, .patchify = { y, image, patch } });
+}
+
+void vact_embed(vact_run *r, vact_buf y, const vact_weight *table, const int32_t *ids, float scale)
+{
+    assert(y.cols == table->cols);
+    dispatch(r, &(vact_op){ VACT_OP_EMBED, .embed = { y, table, ids, scale } });
+}
+
+void vact_site_run(vact_run *r, const vact_site_args *site)
+{
+    for (int i = 0; i < VACT_SITE_OUTPUTS && site->out[i].w; i++) {
+        const vact_weight *w = &site->out[i].w->w;
+        const vact_buf y = site->out[site->gated ? 0 : i].y;
+        assert(w->cols == site->x.cols && y.cols == w->rows && y.rows == site->x.rows);
+        (void)w, (void)y;
+    }
+    assert(!site->gated || (site->out[1].w && !site->out[2].w));
+    assert(site->bias_row.rows == 0 || (site->bias_row.rows == 1 && site->bias_row.cols == site->out[0].y.cols));
+    dispatch(r, &(vact_op){ VACT_OP_SITE, .site = *site });
+}
+
+void vact_norm_rows(vact_run *r, vact_buf y, vact_buf x, vact_norm norm)
+{
+    assert(same_shape(x, y));
+    dispatch(r, &(vact_op){ VACT_OP_NORM, .norm = { y, x, norm } });
+}
+
+void vact_add_table(vact_run *r, vact_buf y, const vact_weight *table)
+{
+    assert(y.cols == table->cols && y.rows % table->rows == 0);
+    dispatch(r, &(vact_op){ VACT_OP_ADD_TABLE, .add_table = { y, table } });
+}
+
+void vact_rope(vact_run *r, vact_buf x, vact_rope_table table)
+{
+    assert(table.cos.rows == x.rows && same_shape(table.cos, table.sin) && x.cols % table.cos.cols == 0);
+    dispatch(r, &(vact_op){ VACT_OP_ROPE, .rope = { x, table } });
+}
+
+void vact_kv_write(vact_run *r, vact_kv kv, int32_t first, vact_buf k, vact_buf v)
+{
+    assert(same_shape(k, v) && k.cols == kv.heads * kv.head_dim && k.rows % kv.groups == 0);
+    assert(first >= 0 && first + k.rows / kv.groups <= kv.capacity);
+    dispatch(r, &(vact_op){ VACT_OP_KV_WRITE, .kv_write = { kv, first, k, v } });
+}
+
+void vact_attention_run(vact_run *r, const vact_attention_args *attention)
+{
+    assert(same_shape(attention->y, attention->q) && attention->q.cols % attention->heads == 0);
+    for (int i = 0; i < VACT_ATTENTION_SEGMENTS && attention->segments[i].keys; i++) {
+        const vact_kv kv = attention->segments[i].kv;
+        assert(attention->segments[i].keys <= kv.capacity && attention->heads % kv.heads == 0);
+        assert(kv.head_dim == attention->q.cols / attention->heads && attention->q.rows % kv.groups == 0);
+        assert(kv.groups == attention->segments[0].kv.groups);
+        (void)kv;
+    }
+    dispatch(r, &(vact_op){ VACT_OP_ATTENTION, .attention = *attention });
+}
+
+void vact_copy(vact_run *r, vact_buf y, vact_buf x, float scale)
+{
+    assert(same_shape(x, y));
+    dispatch(r, &(vact_op){ VACT_OP_COPY, .copy = { y, x, scale } });
+}
+
+void vact_axpy(vact_run *r, vact_buf y, float a, vact_buf x)
+{
+    assert(same_shape(x, y));
+    dispatch(r, &(vact_op){ VACT_OP_AXPY, .axpy = { y, x, a } });
+}
+
+void vact_pixel_shuffle(vact_run *r, vact_buf y, vact_buf x, int32_t grid, int32_t factor)
+{
+    assert(grid % factor == 0 && x.rows % (grid * grid) == 0);
+    assert(y.cols == x.cols * factor * factor && y.rows * factor * factor == x.rows);
+    dispatch(r, &(vact_op){ VACT_OP_PIXEL_SHUFFLE, .shuffle = { y, x, grid, factor } });
+}

@@ -1,0 +1,140 @@
+#include "policy/model.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "models/registry.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void vact_settings_default(vact_settings *settings)
+{
+    *settings = (vact_settings){ .max_views = 3 };
+}
+
+vact_status vact_settings_resolve(vact_settings *out, const vact_settings *settings, vact_error *err)
+{
+    vact_settings_default(out);
+    if (settings)
+        *out = *settings;
+    if (out->threads < 0 || out->threads > 256)
+        return vact_fail(err, VACT_EARG, "threads is %d, expected 0 to 256", out->threads);
+    if (out->denoise_steps < 0 || out->denoise_steps > 1000)
+        return vact_fail(err, VACT_EARG, "denoise steps is %d, expected 0 to 1000", out->denoise_steps);
+    if (out->max_views < 1 || out->max_views > 16)
+        return vact_fail(err, VACT_EARG, "max views is %d, expected 1 to 16", out->max_views);
+    const vact_isa best = vact_cpu_isa();
+    const int isa = out->isa ? vact_isa_from_name(out->isa) : (int)best;
+    if (isa < 0)
+        return vact_fail(err, VACT_EARG, "isa is \"%s\", expected \"scalar\" or \"avx2\"", out->isa);
+    if (isa > (int)best)
+        return vact_fail(err, VACT_EARG, "isa is \"%s\", but this processor has only \"%s\"", out->isa,
+                         vact_isa_name(best));
+    out->isa = vact_isa_name((vact_isa)isa);
+    if (out->threads == 0)
+        out->threads = vact_cpu_count() < 256 ? vact_cpu_count() : 256;
+    return VACT_OK;
+}
+
+void vact_settings_log(const vact_settings *settings, vact_log_level level, const char *format, ...)
+{
+    if (!settings->log)
+        return;
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    settings->log(settings->log_user, level, line);
+}
+
+/* The first fault, and how many more there are. */
+static vact_status refuse(const vact_faults *faults, vact_error *err)
+{
+    if (faults->count == 1)
+        return vact_fail(err, VACT_EFORMAT, "%s", faults->first);
+    return vact_fail(err, VACT_EFORMAT, "%s (and %d more; vact inspect lists them)", faults->first, faults->count - 1);
+}
+
+static vact_status check_statistics(const vact_model *model, const char *name, const vact_statistics *s,
+                                    vact_error *err)
+{
+    for (int32_t i = 0; i < s->n; i++) {
+        if (!isfinite(s->mean[i]))
+            return vact_fail(err, VACT_EFORMAT, "%s: tensor %s_mean holds %g at %d, expected a finite number",
+                             model->gguf->path, name, (double)s->mean[i], i);
+        if (!isfinite(s->std[i]) || !(s->std[i] + s->eps > 0))
+            return vact_fail(err, VACT_EFORMAT, "%s: tensor %s_std holds %g at %d, expected a positive number",
+                             model->gguf->path, name, (double)s->std[i], i);
+    }
+    return VACT_OK;
+}
+
+static vact_status bind(vact_model *model, vact_error *err)
+{
+    const vact_schema *schema = &model->arch->schema;
+    model->bound = vact_arena_take(&model->arena, 1, schema->model_bytes);
+    if (!model->bound)
+        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", model->gguf->path);
+    vact_faults faults = { 0 };
+    vact_schema_read(schema, model->gguf, model->bound, &faults);
+    if (faults.count)
+        return refuse(&faults, err);
+    vact_kernels kernels;
+    vact_kernels_init(&kernels, (vact_isa)vact_isa_from_name(model->settings.isa));
+    vact_status status =
+        vact_schema_bind(schema, model->gguf, model->bound, kernels.decode, &model->arena, &faults, err);
+    if (status != VACT_OK)
+        return status;
+    if (faults.count)
+        return refuse(&faults, err);
+    model->info.arch = schema->arch;
+    model->info.parameters = vact_schema_parameters(schema, model->bound);
+    model->info.file_bytes = model->gguf->size;
+    model->arch->describe(model->bound, &model->info, &model->statistics);
+    status = check_statistics(model, "state", &model->statistics.state, err);
+    return status != VACT_OK ? status : check_statistics(model, "action", &model->statistics.action, err);
+}
+
+vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings, vact_error *err)
+{
+    if (!out || !path)
+        return vact_fail(err, VACT_EARG, "vact_model_open: %s is NULL", out ? "path" : "out");
+    *out = NULL;
+    const double start = vact_clock_ms();
+    vact_model *model = calloc(1, sizeof *model);
+    if (!model)
+        return vact_fail(err, VACT_ENOMEM, "out of memory");
+    vact_status status = vact_settings_resolve(&model->settings, settings, err);
+    if (status == VACT_OK)
+        status = vact_gguf_open(&model->gguf, path, err);
+    if (status == VACT_OK)
+        status = vact_arch_detect(&model->arch, model->gguf, err);
+    if (status == VACT_OK)
+        status = bind(model, err);
+    if (status != VACT_OK) {
+        vact_model_close(&model);
+        return status;
+    }
+    vact_settings_log(&model->settings, VACT_LOG_INFO, "%s: %s, %.1f million parameters, %.1f MB, loaded in %.0f ms",
+                      path, model->info.arch, (double)model->info.parameters / 1e6, (double)model->gguf->size / 1e6,
+                      vact_clock_ms() - start);
+    *out = model;
+    return VACT_OK;
+}
+
+void vact_model_close(vact_model **model)
+{
+    if (!model || !*model)
+        return;
+    vact_arena_free(&(*model)->arena);
+    vact_gguf_close(&(*model)->gguf);
+    free(*model);
+    *model = NULL;
+}
+
+const vact_model_info *vact_model_get_info(const vact_model *model)
+{
+    return &model->info;
+}

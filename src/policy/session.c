@@ -1,0 +1,181 @@
+/* Opening a session plans its memory by running every stage on the cost device. */
+#include "policy/session.h"
+
+#include "base/error.h"
+#include "ops/cost/cost.h"
+#include "ops/cpu/cpu.h"
+#include "ops/reference/reference.h"
+#include <stdlib.h>
+
+enum { MOST_VIEWS = 16 };
+
+static vact_status open_device(vact_session *s, vact_error *err)
+{
+    vact_kernels_init(&s->kernels, (vact_isa)vact_isa_from_name(s->settings.isa));
+    return s->settings.reference ? vact_reference_open(&s->device, &s->kernels, err)
+                                 : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, err);
+}
+
+static vact_limits limits_of(const vact_session *s)
+{
+    return (vact_limits){ s->settings.max_views, s->model->info.max_tokens, s->settings.denoise_steps };
+}
+
+/* What stays between requests: the architecture's tables and caches, then the policy's own buffers. */
+static vact_status lay_out(vact_session *s, vact_device *device, vact_error *err)
+{
+    const vact_model_info *info = &s->model->info;
+    const size_t chunk = (size_t)info->horizon * (size_t)info->max_action_dim;
+    s->run = (vact_run){ .device = device, .arena = &s->arena, .err = err };
+    s->state = vact_host(&s->run, 1, s->model->arch->state_bytes);
+    s->proprioception = vact_host(&s->run, (size_t)info->max_state_dim, sizeof(float));
+    s->noise = vact_host(&s->run, chunk, sizeof(float));
+    if (s->run.status != VACT_OK)
+        return s->run.status;
+    const vact_limits limits = limits_of(s);
+    s->model->arch->prepare(&s->run, s->model->bound, s->state, &limits);
+    s->images = vact_tmp(&s->run, s->settings.max_views * info->view_tokens, info->embedding_width);
+    s->x = vact_tmp(&s->run, info->horizon, info->max_action_dim);
+    s->velocity = vact_tmp(&s->run, info->horizon, info->max_action_dim);
+    return s->run.status;
+}
+
+typedef struct plan {
+    size_t slab; /* floats */
+    vact_scratch scratch;
+    vact_cost cost;
+} plan;
+
+static vact_stage_cost since(const vact_cost_totals *now, vact_cost_totals *before)
+{
+    const vact_stage_cost cost = { now->flops - before->flops, now->weight_bytes - before->weight_bytes };
+    *before = *now;
+    return cost;
+}
+
+/* Counts a whole prediction for `device`. The cost device reads no values, so the inputs are shapes only. */
+static vact_status make_plan(plan *out, const vact_session *session, int32_t views, int32_t tokens, vact_error *err)
+{
+    const vact_arch *arch = session->model->arch;
+    const vact_model_info *info = &session->model->info;
+    vact_session s = { .model = session->model, .settings = session->settings };
+    vact_device *cost = NULL;
+    vact_status status = vact_cost_open(&cost, session->device, err);
+    if (status == VACT_OK)
+        status = lay_out(&s, cost, err);
+    if (status == VACT_OK) {
+        vact_cost_totals before = *vact_cost_get(cost);
+        vact_image images[MOST_VIEWS];
+        for (int i = 0; i < MOST_VIEWS; i++)
+            images[i] = (vact_image){ NULL, info->image_size, info->image_size, VACT_RGB_U8 };
+        const vact_buf embedded = vact_rows(s.images, 0, views * info->view_tokens);
+        arch->vision(&s.run, s.model->bound, s.state, images, views, embedded);
+        out->cost.vision = since(vact_cost_get(cost), &before);
+        arch->prefix(&s.run, s.model->bound, s.state, &(vact_prefix_input){ embedded, NULL, tokens, NULL });
+        out->cost.prefix = since(vact_cost_get(cost), &before);
+        for (int32_t i = 0; i < s.settings.denoise_steps; i++)
+            arch->step(&s.run, s.model->bound, s.state, s.x, i, s.velocity);
+        out->cost.denoise = since(vact_cost_get(cost), &before);
+        out->slab = s.run.peak;
+        out->scratch = vact_cost_get(cost)->scratch;
+        status = s.run.status;
+    }
+    if (cost)
+        cost->close(cost);
+    vact_arena_free(&s.arena);
+    return status;
+}
+
+static uint64_t plan_bytes(const plan *p, int32_t threads)
+{
+    return sizeof(float) * (p->slab + p->scratch.shared + p->scratch.per_thread * (size_t)threads);
+}
+
+/* Everything but the memory. */
+static vact_status start(vact_session *s, plan *p, const vact_model *model, const vact_settings *settings,
+                         vact_error *err)
+{
+    s->model = model;
+    vact_status status = vact_settings_resolve(&s->settings, settings ? settings : &model->settings, err);
+    if (status != VACT_OK)
+        return status;
+    if (s->settings.denoise_steps == 0)
+        s->settings.denoise_steps = model->info.denoise_steps;
+    status = open_device(s, err);
+    return status != VACT_OK ? status : make_plan(p, s, s->settings.max_views, model->info.max_tokens, err);
+}
+
+vact_status vact_session_open(vact_session **out, const vact_model *model, const vact_settings *settings,
+                              vact_error *err)
+{
+    if (!out || !model)
+        return vact_fail(err, VACT_EARG, "vact_session_open: %s is NULL", out ? "model" : "out");
+    *out = NULL;
+    vact_session *s = calloc(1, sizeof *s);
+    if (!s)
+        return vact_fail(err, VACT_ENOMEM, "out of memory");
+    plan p = { 0 };
+    vact_status status = start(s, &p, model, settings, err);
+    if (status == VACT_OK)
+        status = s->device->reserve(s->device, p.slab, p.scratch, err);
+    if (status == VACT_OK)
+        status = lay_out(s, s->device, err);
+    if (status != VACT_OK) {
+        vact_session_close(&s);
+        return status;
+    }
+    vact_settings_log(&s->settings, VACT_LOG_INFO, "session: device %s, isa %s, %d threads, %d views, %.1f MB planned",
+                      s->device->name, s->settings.isa, s->settings.threads, s->settings.max_views,
+                      (double)plan_bytes(&p, s->settings.threads) / 1e6);
+    *out = s;
+    return VACT_OK;
+}
+
+void vact_session_close(vact_session **session)
+{
+    if (!session || !*session)
+        return;
+    vact_session *s = *session;
+    if (s->device)
+        s->device->close(s->device);
+    vact_arena_free(&s->arena);
+    free(s);
+    *session = NULL;
+}
+
+vact_status vact_session_bytes(const vact_model *model, const vact_settings *settings, uint64_t *bytes, vact_error *err)
+{
+    vact_session s = { 0 };
+    plan p = { 0 };
+    const vact_status status = start(&s, &p, model, settings, err);
+    if (status == VACT_OK)
+        *bytes = plan_bytes(&p, s.settings.threads);
+    if (s.device)
+        s.device->close(s.device);
+    return status;
+}
+
+vact_status vact_session_cost(const vact_session *session, int32_t views, int32_t tokens, vact_cost *cost,
+                              vact_error *err)
+{
+    if (views < 1 || views > session->settings.max_views)
+        return vact_fail(err, VACT_EARG, "views is %d, expected 1 to %d", views, session->settings.max_views);
+    if (tokens < 1 || tokens > session->model->info.max_tokens)
+        return vact_fail(err, VACT_EARG, "tokens is %d, expected 1 to %d", tokens, session->model->info.max_tokens);
+    plan p = { 0 };
+    const vact_status status = make_plan(&p, session, views, tokens, err);
+    *cost = p.cost;
+    return status;
+}
+
+void vact_trace(vact_session *session, vact_trace_fn fn, void *user)
+{
+    session->run.trace = fn;
+    session->run.trace_user = user;
+}
+
+void vact_session_progress(vact_session *session, vact_progress_fn fn, void *user)
+{
+    session->run.progress = fn;
+    session->run.progress_user = user;
+}

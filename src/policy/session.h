@@ -1,0 +1,20 @@
+/* One robot's predictions, as the policy's files share them. */
+#ifndef VACT_POLICY_SESSION_H
+#define VACT_POLICY_SESSION_H
+
+#include "policy/model.h"
+
+struct vact_session {
+    const vact_model *model;
+    vact_settings settings; /* resolved; denoise_steps is the number to run */
+    vact_kernels kernels;
+    vact_device *device;
+    vact_run run;
+    vact_arena arena;
+    void *state;                   /* the architecture's */
+    vact_buf images;               /* [max_views * view_tokens, embedding_width] */
+    vact_buf x, velocity;          /* [horizon, max_action_dim] */
+    float *proprioception, *noise; /* host: [max_state_dim], [horizon, max_action_dim] */
+};
+
+#endif

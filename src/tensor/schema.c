@@ -1,0 +1,275 @@
+#include "tensor/schema.h"
+
+#include "base/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int32_t vact_dim_get(vact_dim dim, const void *config)
+{
+    if (dim >= 0)
+        return dim;
+    int32_t value;
+    memcpy(&value, (const char *)config + ~dim, sizeof value);
+    return value;
+}
+
+__attribute__((format(printf, 2, 3))) static void fault(vact_faults *faults, const char *format, ...)
+{
+    char line[sizeof faults->first];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (faults->count++ == 0)
+        memcpy(faults->first, line, sizeof line);
+    if (faults->report)
+        faults->report(faults->user, line);
+}
+
+/* ---- keys ---- */
+
+static void store_key(const vact_key *key, void *config, double value)
+{
+    void *field = (char *)config + key->at;
+    switch (key->type) {
+    case VACT_GGUF_F32:
+        *(float *)field = (float)value;
+        break;
+    case VACT_GGUF_F64:
+        *(double *)field = value;
+        break;
+    default:
+        *(int32_t *)field = (int32_t)value;
+        break;
+    }
+}
+
+static void read_key(const vact_schema *schema, const vact_key *key, const vact_gguf *gguf, void *config,
+                     vact_faults *faults)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", schema->arch, key->name);
+    const vact_gguf_value *found = vact_gguf_find(gguf, name);
+    if (!found) {
+        if (key->required)
+            fault(faults, "%s: key %s is missing, expected a %s", gguf->path, name, vact_gguf_type_name(key->type));
+        store_key(key, config, key->fallback);
+        return;
+    }
+    if (found->type != key->type) {
+        fault(faults, "%s: key %s has type %s, expected %s", gguf->path, name, vact_gguf_type_name(found->type),
+              vact_gguf_type_name(key->type));
+        return;
+    }
+    const double value =
+        key->type == VACT_GGUF_U32 ? (double)vact_gguf_get_uint(found, 0) : vact_gguf_get_float(found, 0);
+    if (!(value >= key->min && value <= key->max)) {
+        fault(faults, "%s: key %s is %g, expected %g to %g", gguf->path, name, value, key->min, key->max);
+        return;
+    }
+    store_key(key, config, value);
+}
+
+/* Every file of an architecture says its name twice; the second is ARCH.architecture. */
+static void check_name(const vact_schema *schema, const vact_gguf *gguf, vact_faults *faults)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s.architecture", schema->arch);
+    const vact_gguf_value *found = vact_gguf_find(gguf, name);
+    if (!found) {
+        fault(faults, "%s: key %s is missing, expected the string \"%s\"", gguf->path, name, schema->arch);
+    } else if (found->type != VACT_GGUF_STRING) {
+        fault(faults, "%s: key %s has type %s, expected string", gguf->path, name, vact_gguf_type_name(found->type));
+    } else {
+        const vact_gguf_text text = vact_gguf_get_text(found, 0);
+        if (text.length != strlen(schema->arch) || memcmp(text.data, schema->arch, text.length) != 0) {
+            char shown[64];
+            vact_gguf_format_value(found, shown, sizeof shown);
+            fault(faults, "%s: key %s is %s, expected \"%s\"", gguf->path, name, shown, schema->arch);
+        }
+    }
+}
+
+void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *model, vact_faults *faults)
+{
+    const int before = faults->count;
+    check_name(schema, gguf, faults);
+    for (const vact_key *key = schema->keys; key->name; key++)
+        read_key(schema, key, gguf, model, faults);
+    if (faults->count > before)
+        return;
+    char text[256];
+    const char *wrong = schema->derive(model, text, sizeof text);
+    if (wrong)
+        fault(faults, "%s: %s", gguf->path, wrong);
+}
+
+/* ---- tensors ---- */
+
+int vact_row_dims(const vact_row *row, const void *config, int64_t dims[4])
+{
+    int n = 0;
+    while (n < 4 && row->dims[n]) {
+        dims[n] = vact_dim_get(row->dims[n], config);
+        n++;
+    }
+    return n;
+}
+
+void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema_fn fn, void *user)
+{
+    for (const vact_table *table = schema->tables; table->rows; table++) {
+        const int layers = table->count ? vact_dim_get(table->count, config) : 1;
+        for (int layer = 0; layer < layers; layer++) {
+            if (table->applies && !table->applies(config, layer))
+                continue;
+            for (const vact_row *row = table->rows; row->name; row++) {
+                char name[128];
+                const char *layer_mark = strstr(row->name, "%d");
+                if (layer_mark)
+                    snprintf(name, sizeof name, "%.*s%d%s", (int)(layer_mark - row->name), row->name, layer,
+                             layer_mark + 2);
+                else
+                    snprintf(name, sizeof name, "%s", row->name);
+                if (!fn(user, name, row, table, layer))
+                    return;
+            }
+        }
+    }
+}
+
+static void format_dims(char *out, size_t size, const int64_t *dims, int n)
+{
+    size_t used = (size_t)snprintf(out, size, "[");
+    for (int i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, i ? ", %lld" : "%lld", (long long)dims[i]);
+    if (used < size)
+        snprintf(out + used, size - used, "]");
+}
+
+typedef struct binding {
+    const vact_gguf *gguf;
+    char *model;
+    const vact_decode_fn *decode;
+    vact_arena *arena;
+    vact_faults *faults;
+    bool out_of_memory;
+} binding;
+
+/* Where the row's field is; the array of layers is made on the first visit. */
+static char *row_field(binding *b, const vact_row *row, const vact_table *table, int layer)
+{
+    if (!table->count)
+        return b->model + row->at;
+    char **layers = (char **)(void *)(b->model + table->at);
+    if (!*layers)
+        *layers = vact_arena_take(b->arena, (size_t)vact_dim_get(table->count, b->model), table->layer_bytes);
+    return *layers ? *layers + (size_t)layer * table->layer_bytes + row->at : NULL;
+}
+
+static bool is_float_type(uint32_t dtype)
+{
+    return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
+}
+
+/* The named tensor if its shape and type are right, else NULL and a fault. */
+static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, const vact_row *row, const int64_t *dims,
+                                              int n)
+{
+    char want[96];
+    format_dims(want, sizeof want, dims, n);
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(b->gguf, name);
+    if (!t) {
+        fault(b->faults, "%s: tensor %s is missing, expected %s", b->gguf->path, name, want);
+        return NULL;
+    }
+    bool same = true;
+    for (int i = 0; i < 4; i++)
+        same &= t->ne[i] == (i < n ? (uint64_t)dims[n - 1 - i] : 1);
+    if (!same) {
+        int64_t has[4];
+        for (uint32_t i = 0; i < t->n_dims; i++)
+            has[i] = (int64_t)t->ne[t->n_dims - 1 - i];
+        char found[96];
+        format_dims(found, sizeof found, has, (int)t->n_dims);
+        fault(b->faults, "%s: tensor %s is %s, expected %s", b->gguf->path, name, found, want);
+        return NULL;
+    }
+    const bool any_type = row->kind == VACT_ROW_MATRIX;
+    if (any_type ? !b->decode[t->dtype] : !is_float_type(t->dtype)) {
+        fault(b->faults, "%s: tensor %s has type %s, expected %s", b->gguf->path, name, vact_dtype_get(t->dtype)->name,
+              any_type ? "f32, f16, bf16, q8_0 or q4_0" : "f32, f16 or bf16");
+        return NULL;
+    }
+    return t;
+}
+
+static bool bind_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    binding *b = user;
+    int64_t dims[4];
+    const int n = vact_row_dims(row, b->model, dims);
+    char *field = row_field(b, row, table, layer);
+    if (!field) {
+        b->out_of_memory = true;
+        return false;
+    }
+    const vact_gguf_tensor *t = checked_tensor(b, name, row, dims, n);
+    if (!t)
+        return true;
+    int64_t cols = 1;
+    for (int i = 1; i < n; i++)
+        cols *= dims[i];
+    if (row->kind != VACT_ROW_VECTOR) {
+        *(vact_weight *)(void *)field = (vact_weight){ t->data, t->dtype, (int32_t)dims[0], (int32_t)cols,
+                                                       vact_dtype_bytes(t->dtype, (uint64_t)cols) };
+        return true;
+    }
+    const float *vector = (const float *)(const void *)t->data;
+    if (t->dtype != VACT_DTYPE_F32) {
+        float *copy = vact_arena_take(b->arena, (size_t)dims[0], sizeof *copy);
+        if (!copy) {
+            b->out_of_memory = true;
+            return false;
+        }
+        b->decode[t->dtype](copy, t->data, (size_t)dims[0]);
+        vector = copy;
+    }
+    *(const float **)(void *)field = vector;
+    return true;
+}
+
+vact_status vact_schema_bind(const vact_schema *schema, const vact_gguf *gguf, void *model,
+                             const vact_decode_fn *decode, vact_arena *arena, vact_faults *faults, vact_error *err)
+{
+    binding b = { gguf, model, decode, arena, faults, false };
+    vact_schema_walk(schema, model, bind_row, &b);
+    if (b.out_of_memory)
+        return vact_fail(err, VACT_ENOMEM, "%s: out of memory while binding tensors", gguf->path);
+    return VACT_OK;
+}
+
+typedef struct parameter_sum {
+    const void *config;
+    int64_t total;
+} parameter_sum;
+
+static bool add_parameters(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    (void)name, (void)table, (void)layer;
+    parameter_sum *sum = user;
+    int64_t dims[4], values = 1;
+    const int n = vact_row_dims(row, sum->config, dims);
+    for (int i = 0; i < n; i++)
+        values *= dims[i];
+    sum->total += values;
+    return true;
+}
+
+int64_t vact_schema_parameters(const vact_schema *schema, const void *config)
+{
+    parameter_sum sum = { config, 0 };
+    vact_schema_walk(schema, config, add_parameters, &sum);
+    return sum.total;
+}

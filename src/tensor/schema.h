@@ -1,0 +1,112 @@
+/* An architecture's file contents as data: keys that fill a config, tables that bind tensors, presets that make
+ * checkpoints. One description reads, checks, inspects and synthesises.
+ *
+ * A model is one struct that begins with its config, a plain struct of int32_t, float and double fields; the bound
+ * weights follow. Dimensions are constants or config fields, so the tables hold for every size. Sizes that follow
+ * from others (n_q_heads * head_dim) are fields too, filled by `derive` after the keys are read. */
+#ifndef VACT_TENSOR_SCHEMA_H
+#define VACT_TENSOR_SCHEMA_H
+
+#include "base/arena.h"
+#include "file/gguf.h"
+#include "tensor/weights.h"
+
+/* ---- dimensions ---- */
+
+/* A constant (> 0), an int32_t config field (< 0), or nothing (0). */
+typedef int32_t vact_dim;
+#define VACT_DIM(config, field) (~(vact_dim)offsetof(config, field))
+
+int32_t vact_dim_get(vact_dim dim, const void *config);
+
+/* ---- keys ---- */
+
+typedef struct vact_key {
+    const char *name;    /* after "ARCH." */
+    vact_gguf_type type; /* U32 fills an int32_t, F32 a float, F64 a double; nothing else is accepted */
+    size_t at;           /* of the field in the config */
+    bool required;
+    double fallback; /* where the file may leave the key out */
+    double min, max; /* accepted range */
+} vact_key;
+
+/* ---- tensors ---- */
+
+/* How vact synth fills a tensor: offset + scale * noise in [-1, 1). With fan_in the scale is divided by
+ * sqrt(product of all dimensions but the first), with `over` also by sqrt(that dimension). */
+typedef struct vact_made {
+    vact_dtype dtype;
+    double scale, offset;
+    bool fan_in;
+    vact_dim over;
+} vact_made;
+
+typedef enum vact_row_kind {
+    VACT_ROW_MATRIX,       /* binds a vact_weight of any type that computes; [rows, product of the rest] */
+    VACT_ROW_FLOAT_MATRIX, /* the same, not quantized: columns are viewed where a block may not be cut */
+    VACT_ROW_VECTOR        /* binds a const float *, converted at load where the file has another float type */
+} vact_row_kind;
+
+typedef struct vact_row {
+    const char *name; /* with one %d for the layer where the table repeats; NULL ends a table */
+    vact_row_kind kind;
+    size_t at;        /* of the vact_weight or const float * in the model or layer */
+    vact_dim dims[4]; /* slowest first, [rows, cols]; 0 ends */
+    vact_made made;
+} vact_row;
+
+typedef struct vact_table {
+    const vact_row *rows; /* NULL ends the tables */
+    vact_dim count;       /* layers; 0: the rows belong to the model struct itself */
+    size_t at;            /* of the pointer to the layers in the model struct; allocated by bind */
+    size_t layer_bytes;
+    bool (*applies)(const void *config, int layer); /* NULL: to every layer */
+} vact_table;
+
+/* ---- the whole ---- */
+
+typedef struct vact_preset {
+    const char *name; /* "tiny"; NULL ends */
+    const void *config;
+} vact_preset;
+
+typedef struct vact_schema {
+    const char *arch;
+    size_t config_bytes, model_bytes;
+    const vact_key *keys; /* name NULL ends */
+    const vact_table *tables;
+    const vact_preset *presets;
+    /* Fills derived fields and checks what one key alone can't show. Returns NULL or what is wrong, a sentence
+     * that names the keys, written to text. */
+    const char *(*derive)(void *config, char *text, size_t text_size);
+} vact_schema;
+
+/* Collects what is wrong with a file: the first fault and the number of all. */
+typedef struct vact_faults {
+    void (*report)(void *user, const char *line); /* every fault as it is found, or NULL */
+    void *user;
+    int count;
+    char first[400];
+} vact_faults;
+
+typedef void (*vact_decode_fn)(float *dst, const void *src, size_t n);
+
+/* Reads and checks the keys into the config; `model` is zeroed memory of model_bytes. */
+void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *model, vact_faults *faults);
+
+/* Binds every tensor of the tables into a model whose config is read. decode[dtype] is NULL for types that don't
+ * compute. Faults are collected; ENOMEM is the only failure. */
+vact_status vact_schema_bind(const vact_schema *schema, const vact_gguf *gguf, void *model,
+                             const vact_decode_fn *decode, vact_arena *arena, vact_faults *faults, vact_error *err);
+
+/* Calls fn for every tensor the schema expects, in file order; stops when it returns false. */
+typedef bool (*vact_schema_fn)(void *user, const char *name, const vact_row *row, const vact_table *table, int layer);
+void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema_fn fn, void *user);
+
+/* Dimensions of a row, slowest first; returns how many. */
+int vact_row_dims(const vact_row *row, const void *config, int64_t dims[4]);
+
+/* Values in all expected tensors. */
+int64_t vact_schema_parameters(const vact_schema *schema, const void *config);
+
+#endif

@@ -1,0 +1,159 @@
+#include "tensor/synth.h"
+
+#include "base/error.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 16 }; /* values made and written at a time */
+
+static uint64_t fnv1a64(const char *text)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001B3u;
+    return h;
+}
+
+void vact_synth_noise(float *out, const char *name, uint64_t seed, uint64_t first, size_t n)
+{
+    const uint64_t start = seed ^ fnv1a64(name);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t z = start + (first + i + 1) * 0x9E3779B97F4A7C15u;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        z ^= z >> 31;
+        out[i] = 2.0f * ((float)(z >> 40) / 16777216.0f) - 1.0f;
+    }
+}
+
+/* Round to nearest even; the values made here are never NaN. */
+static uint16_t to_bf16(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+
+typedef struct synth {
+    const vact_schema *schema;
+    const void *config;
+    uint64_t seed;
+    vact_gguf_writer *writer;
+    vact_progress_fn progress;
+    void *user;
+    uint64_t done, total;
+    float *values;
+    uint16_t *halves;
+    vact_error *err;
+    vact_status status;
+} synth;
+
+static uint64_t value_count(const int64_t *dims, int n)
+{
+    uint64_t count = 1;
+    for (int i = 0; i < n; i++)
+        count *= (uint64_t)dims[i];
+    return count;
+}
+
+static bool put_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    (void)table, (void)layer;
+    synth *s = user;
+    int64_t dims[4];
+    uint64_t ne[4];
+    const int n = vact_row_dims(row, s->config, dims);
+    for (int i = 0; i < n; i++)
+        ne[i] = (uint64_t)dims[n - 1 - i];
+    s->total += vact_dtype_bytes(row->made.dtype, value_count(dims, n));
+    s->status = vact_gguf_put_tensor(s->writer, name, row->made.dtype, (uint32_t)n, ne, s->err);
+    return s->status == VACT_OK;
+}
+
+static bool write_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    (void)table, (void)layer;
+    synth *s = user;
+    int64_t dims[4];
+    const int n = vact_row_dims(row, s->config, dims);
+    const uint64_t count = value_count(dims, n);
+    double scale = row->made.scale;
+    if (row->made.over)
+        scale /= sqrt((double)vact_dim_get(row->made.over, s->config));
+    if (row->made.fan_in)
+        scale /= sqrt((double)value_count(dims + 1, n - 1));
+    const float times = (float)scale, plus = (float)row->made.offset;
+    for (uint64_t at = 0; at < count; at += CHUNK) {
+        const size_t m = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
+        vact_synth_noise(s->values, name, s->seed, at, m);
+        for (size_t i = 0; i < m; i++)
+            s->values[i] = plus + times * s->values[i];
+        const void *bytes = s->values;
+        if (row->made.dtype == VACT_DTYPE_BF16) {
+            for (size_t i = 0; i < m; i++)
+                s->halves[i] = to_bf16(s->values[i]);
+            bytes = s->halves;
+        }
+        const size_t size = (size_t)vact_dtype_bytes(row->made.dtype, m);
+        s->status = vact_gguf_write_data(s->writer, bytes, size, s->err);
+        if (s->status != VACT_OK)
+            return false;
+        s->done += size;
+        if (s->progress)
+            s->progress(s->user, (double)s->done / (double)s->total);
+    }
+    return true;
+}
+
+static vact_status put_keys(synth *s)
+{
+    char name[128];
+    vact_status status = vact_gguf_put_text(s->writer, "general.architecture", s->schema->arch, s->err);
+    snprintf(name, sizeof name, "%s.architecture", s->schema->arch);
+    if (status == VACT_OK)
+        status = vact_gguf_put_text(s->writer, name, s->schema->arch, s->err);
+    for (const vact_key *key = s->schema->keys; key->name && status == VACT_OK; key++) {
+        const void *field = (const char *)s->config + key->at;
+        snprintf(name, sizeof name, "%s.%s", s->schema->arch, key->name);
+        if (key->type == VACT_GGUF_F32)
+            status = vact_gguf_put_f32(s->writer, name, *(const float *)field, s->err);
+        else if (key->type == VACT_GGUF_F64)
+            status = vact_gguf_put_f64(s->writer, name, *(const double *)field, s->err);
+        else
+            status = vact_gguf_put_u32(s->writer, name, (uint32_t) * (const int32_t *)field, s->err);
+    }
+    return status;
+}
+
+vact_status vact_synth_write(const vact_schema *schema, const vact_preset *preset, uint64_t seed, const char *path,
+                             vact_progress_fn progress, void *user, vact_error *err)
+{
+    char wrong_text[256];
+    vact_arena arena = { 0 };
+    void *config = vact_arena_take(&arena, 1, schema->config_bytes);
+    synth s = { .schema = schema, .config = config, .seed = seed, .progress = progress, .user = user, .err = err };
+    s.values = vact_arena_take(&arena, CHUNK, sizeof *s.values);
+    s.halves = vact_arena_take(&arena, CHUNK, sizeof *s.halves);
+    if (!config || !s.values || !s.halves) {
+        vact_arena_free(&arena);
+        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", path);
+    }
+    memcpy(config, preset->config, schema->config_bytes);
+    const char *wrong = schema->derive(config, wrong_text, sizeof wrong_text);
+    if (wrong)
+        s.status = vact_fail(err, VACT_EARG, "%s: preset %s: %s", path, preset->name, wrong);
+    else
+        s.status = vact_gguf_writer_open(&s.writer, path, err);
+    if (s.status == VACT_OK)
+        s.status = put_keys(&s);
+    if (s.status == VACT_OK)
+        vact_schema_walk(schema, config, put_row, &s);
+    if (s.status == VACT_OK)
+        vact_schema_walk(schema, config, write_row, &s);
+    if (s.status == VACT_OK)
+        s.status = vact_gguf_writer_finish(s.writer, err);
+    vact_gguf_writer_close(&s.writer);
+    vact_arena_free(&arena);
+    return s.status;
+}

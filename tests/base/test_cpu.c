@@ -1,0 +1,151 @@
+#include "base/cpu.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_isa_names_round_trip(void **state)
+{
+    (void)state;
+    for (int isa = VACT_ISA_SCALAR; isa <= VACT_ISA_AVX2; isa++)
+        assert_int_equal(vact_isa_from_name(vact_isa_name((vact_isa)isa)), isa);
+    assert_string_equal(vact_isa_name(VACT_ISA_SCALAR), "scalar");
+    assert_string_equal(vact_isa_name(VACT_ISA_AVX2), "avx2");
+    assert_int_equal(vact_isa_from_name("avx"), -1);
+    assert_int_equal(vact_isa_from_name(""), -1);
+    assert_int_equal(vact_isa_from_name("AVX2"), -1);
+}
+
+static void test_isa_is_what_the_compiler_says(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    assert_int_equal(vact_cpu_isa(), avx2 ? VACT_ISA_AVX2 : VACT_ISA_SCALAR);
+#else
+    assert_int_equal(vact_cpu_isa(), VACT_ISA_SCALAR);
+#endif
+}
+
+static void test_count_is_at_least_one(void **state)
+{
+    (void)state;
+    const int count = vact_cpu_count();
+    assert_in_range(count, 1, sysconf(_SC_NPROCESSORS_CONF));
+}
+
+/* ---- quotas, on a made-up tree ---- */
+
+static char root[] = "/tmp/vact-test-cpu-XXXXXX";
+
+static const char *in_root(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+static void put(const char *name, const char *text)
+{
+    FILE *f = fopen(in_root(name), "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int quota(const char *cgroup)
+{
+    char file[256];
+    put("cgroup", cgroup);
+    snprintf(file, sizeof file, "%s", in_root("cgroup"));
+    return vact_cpu_quota(file, root);
+}
+
+static const char *const folders[] = { "robot", "robot/arm", "cpu", "cpu/robot" };
+static const char *const files[] = {
+    "robot/cpu.max", "robot/arm/cpu.max", "cpu.max", "cpu/robot/cpu.cfs_quota_us", "cpu/robot/cpu.cfs_period_us",
+    "cgroup"
+};
+
+static int make_tree(void **state)
+{
+    (void)state;
+    if (!mkdtemp(root))
+        return -1;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (mkdir(in_root(folders[i]), 0700) != 0)
+            return -1;
+    return 0;
+}
+
+static int remove_tree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(in_root(files[i]));
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;)
+        rmdir(in_root(folders[i]));
+    return rmdir(root);
+}
+
+static void test_v2_quota_is_the_least_of_the_group_and_its_parents(void **state)
+{
+    (void)state;
+    put("robot/arm/cpu.max", "max 100000\n");
+    put("robot/cpu.max", "250000 100000\n");
+    assert_int_equal(quota("0::/robot/arm\n"), 3);
+    put("robot/arm/cpu.max", "50000 100000\n");
+    assert_int_equal(quota("0::/robot/arm\n"), 1);
+    assert_int_equal(quota("0::/robot\n"), 3);
+    assert_int_equal(quota("0::/\n"), 0);
+    put("cpu.max", "200000 100000\n"); /* a container's own group is its mount point */
+    assert_int_equal(quota("0::/\n"), 2);
+    assert_int_equal(quota("0::/seen/by/the/host\n"), 2);
+    unlink(in_root("cpu.max"));
+}
+
+static void test_v1_quota_is_read(void **state)
+{
+    (void)state;
+    put("cpu/robot/cpu.cfs_period_us", "100000\n");
+    put("cpu/robot/cpu.cfs_quota_us", "400000\n");
+    assert_int_equal(quota("7:memory:/x\n4:cpu,cpuacct:/robot\n"), 4);
+    assert_int_equal(quota("4:cpuacct,cpu:/robot\n"), 4);
+    assert_int_equal(quota("4:cpuset,cpuacct:/robot\n"), 0);
+    put("cpu/robot/cpu.cfs_quota_us", "-1\n");
+    assert_int_equal(quota("4:cpu:/robot\n"), 0);
+}
+
+static void test_senseless_quotas_are_no_limit(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "", "\n", "0 100000", "100000 0", "-5 100000", "abc", "100000" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        put("robot/cpu.max", lines[i]);
+        assert_int_equal(quota("0::/robot\n"), 0);
+    }
+    put("robot/cpu.max", "9223372036854775807 1\n");
+    assert_true(quota("0::/robot\n") > 1000000);
+    assert_int_equal(quota("no colons here\n:\n"), 0);
+    assert_int_equal(vact_cpu_quota("/nonexistent/cgroup", root), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_isa_names_round_trip),
+        cmocka_unit_test(test_isa_is_what_the_compiler_says),
+        cmocka_unit_test(test_count_is_at_least_one),
+        cmocka_unit_test(test_v2_quota_is_the_least_of_the_group_and_its_parents),
+        cmocka_unit_test(test_v1_quota_is_read),
+        cmocka_unit_test(test_senseless_quotas_are_no_limit),
+    };
+    return cmocka_run_group_tests(tests, make_tree, remove_tree);
+}

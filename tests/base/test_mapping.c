@@ -1,0 +1,122 @@
+#include "base/mapping.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/vact-test-mapping-XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/x", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static void put(const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_refused(const char *name, const char *reason)
+{
+    vact_mapping mapping;
+    vact_error err = { 0 };
+    char want[256];
+    snprintf(want, sizeof want, "%s: %s", name, reason);
+    assert_int_equal(vact_mapping_open(&mapping, name, &err), VACT_EIO);
+    assert_string_equal(err.text, want);
+    assert_null(mapping.data);
+    assert_int_equal(mapping.size, 0);
+    vact_mapping_close(&mapping);
+}
+
+static void test_file_is_seen_whole(void **state)
+{
+    (void)state;
+    put("GGUF and more");
+    vact_mapping mapping;
+    assert_int_equal(vact_mapping_open(&mapping, path, NULL), VACT_OK);
+    unlink(path);
+    assert_int_equal(mapping.size, 13);
+    assert_memory_equal(mapping.data, "GGUF and more", 13);
+    vact_mapping_close(&mapping);
+    assert_null(mapping.data);
+    vact_mapping_close(&mapping);
+}
+
+static void test_empty_file_is_empty(void **state)
+{
+    (void)state;
+    put("");
+    vact_mapping mapping = { .size = 7 };
+    assert_int_equal(vact_mapping_open(&mapping, path, NULL), VACT_OK);
+    assert_null(mapping.data);
+    assert_int_equal(mapping.size, 0);
+    vact_mapping_close(&mapping);
+    unlink(path);
+}
+
+static void test_missing_file_is_eio(void **state)
+{
+    (void)state;
+    check_refused(path, "No such file or directory");
+}
+
+static void test_folder_is_eio(void **state)
+{
+    (void)state;
+    check_refused(folder, "is a directory, expected a file");
+}
+
+static void test_pipe_is_eio_and_not_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    check_refused(path, "is not a regular file");
+    unlink(path);
+    check_refused("/dev/null", "is not a regular file");
+}
+
+static void test_unreadable_file_is_eio(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        skip(); /* root may read everything */
+    put("secret");
+    assert_int_equal(chmod(path, 0), 0);
+    check_refused(path, "Permission denied");
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_is_seen_whole),
+        cmocka_unit_test(test_empty_file_is_empty),
+        cmocka_unit_test(test_missing_file_is_eio),
+        cmocka_unit_test(test_folder_is_eio),
+        cmocka_unit_test(test_pipe_is_eio_and_not_waited_for),
+        cmocka_unit_test(test_unreadable_file_is_eio),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

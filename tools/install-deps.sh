@@ -1,0 +1,41 @@
+#!/bin/sh
+# install-deps.sh [COMMAND ...]: installs what building and testing need and this machine lacks, through apt-get.
+# COMMANDs are more programs to have, each from the package of its name.
+set -eu
+
+missing=
+need() # PACKAGE TEST ...
+{
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+
+need cmake command -v cmake
+need ninja-build command -v ninja
+need pkg-config command -v pkg-config
+need libjansson-dev pkg-config --exists jansson
+need libcmocka-dev pkg-config --exists cmocka
+for program in "$@"; do
+    need "$program" command -v "$program"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "vact needs these packages (Debian's names):$missing" >&2
+    echo "There is no apt-get here: install them with this system's package manager, then try again." >&2
+    exit 1
+fi
+root=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "vact needs these packages:$missing" >&2
+        echo "There is no sudo here: as root, run apt-get install$missing" >&2
+        exit 1
+    fi
+    root=sudo
+fi
+echo "installing$missing"
+$root apt-get update -qq </dev/null
+# shellcheck disable=SC2086 # a list of packages
+$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing </dev/null
