@@ -74,7 +74,7 @@ VACT_API const char *vact_version(void);
 typedef enum vact_log_level { VACT_LOG_WARNING, VACT_LOG_INFO } vact_log_level;
 
 typedef struct vact_settings {
-    int32_t threads;       /* worker threads, 1..256; 0: as many as this process may run on */
+    int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
     int32_t denoise_steps; /* 1..1000; 0: the file's own number */
     int32_t max_views;     /* most camera views of a request, 1..16; memory is planned for it */
     bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
@@ -221,9 +221,10 @@ typedef struct vact_cost {
     vact_stage_cost vision, prefix, denoise; /* denoise: all steps together */
 } vact_cost;
 
-/* What one prediction with so many views and tokens computes, by counting, not by running. */
-VACT_API vact_status vact_session_cost(const vact_session *session, int32_t views, int32_t tokens, vact_cost *cost,
-                                       vact_error *err);
+/* What one prediction with so many views (1..settings' max_views) and tokens computes in a session with these
+ * settings (NULL: the model's own), by counting, not by running. */
+VACT_API vact_status vact_session_cost(const vact_model *model, const vact_settings *settings, int32_t views,
+                                       int32_t tokens, vact_cost *cost, vact_error *err);
 
 #ifdef __cplusplus
 }

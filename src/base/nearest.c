@@ -29,14 +29,14 @@ const char *vact_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     const size_t length = strlen(word);
-    size_t fewest = length / 2 + 1; /* more edits than that is another word */
+    size_t fewest = length / 2 + 2; /* that many edits make another word */
     if (length > LONGEST)
         return NULL;
     for (; *words; words++) {
         if (strlen(*words) > LONGEST)
             continue;
         const size_t d = distance(word, *words);
-        if (d < fewest) {
+        if (d < fewest && d < length) {
             fewest = d;
             best = *words;
         }

@@ -88,37 +88,42 @@ static void print_table(const vact_model_info *info, const vact_reply *reply)
     printf("\n%.1f ms: vision %.1f, prefix %.1f, denoise %.1f\n", t->total, t->vision, t->prefix, t->denoise);
 }
 
-/* Differences from an expected reply, per column; CLI_FAILED above the tolerance. */
-static int compare(const vact_model_info *info, const vact_reply *reply, const run_options *o, vact_arena *arena)
+/* The actions of --expect; false after a complaint. */
+static bool read_expected(const vact_model_info *info, const char *path, vact_arena *arena, const float **actions)
 {
     size_t length;
-    const float *want;
     int32_t rows, cols;
     vact_error err = { 0 };
-    const char *text = cli_read(o->expect, arena, &length);
+    const char *text = cli_read(path, arena, &length);
     if (!text)
-        return CLI_FAILED;
-    if (vact_document_actions(o->expect, text, length, arena, &want, &rows, &cols, &err) != VACT_OK)
-        return cli_fail("%s", err.text);
+        return false;
+    if (vact_document_actions(path, text, length, arena, actions, &rows, &cols, &err) != VACT_OK)
+        return cli_fail("%s", err.text), false;
     if (rows != info->horizon || cols != info->action_dim)
-        return cli_fail("%s: actions are [%d, %d], expected [%d, %d]", o->expect, rows, cols, info->horizon,
-                        info->action_dim);
+        return cli_fail("%s: actions are [%d, %d], expected [%d, %d]", path, rows, cols, info->horizon,
+                        info->action_dim),
+               false;
+    return true;
+}
+
+/* Prints the differences per column; CLI_FAILED above the tolerance. */
+static int compare(FILE *out, const vact_model_info *info, const float *actions, const float *want, double tolerance)
+{
     double worst = 0;
-    FILE *out = o->json ? stderr : stdout;
     fprintf(out, "column   max difference  mean difference\n");
-    for (int32_t j = 0; j < cols; j++) {
+    for (int32_t j = 0; j < info->action_dim; j++) {
         double most = 0, sum = 0;
-        for (int32_t i = 0; i < rows; i++) {
-            const double d = fabs((double)reply->actions[i * cols + j] - (double)want[i * cols + j]);
+        for (int32_t i = 0; i < info->horizon; i++) {
+            const double d = fabs((double)actions[i * info->action_dim + j] - (double)want[i * info->action_dim + j]);
             most = d > most ? d : most;
             sum += d;
         }
-        fprintf(out, "%6d  %15.3e  %15.3e\n", j, most, sum / rows);
+        fprintf(out, "%6d  %15.3e  %15.3e\n", j, most, sum / info->horizon);
         worst = most > worst ? most : worst;
     }
-    fprintf(out, "largest difference %.3e, tolerance %.3e: %s\n", worst, o->tolerance,
-            worst <= o->tolerance ? "ok" : "too far");
-    return worst <= o->tolerance ? CLI_OK : CLI_FAILED;
+    fprintf(out, "largest difference %.3e, tolerance %.3e: %s\n", worst, tolerance,
+            worst <= tolerance ? "ok" : "too far");
+    return worst <= tolerance ? CLI_OK : CLI_FAILED;
 }
 
 static int predict(vact_session *session, const vact_model_info *info, const vact_document *document,
@@ -128,8 +133,11 @@ static int predict(vact_session *session, const vact_model_info *info, const vac
     vact_reply reply = { .actions =
                              vact_arena_take(arena, (size_t)info->horizon * (size_t)info->action_dim, sizeof(float)) };
     traced traces = { .document = document, .arena = arena };
+    const float *want = NULL;
     if (!reply.actions)
         return cli_fail("out of memory");
+    if (o->expect && !read_expected(info, o->expect, arena, &want))
+        return CLI_FAILED;
     if (document->trace)
         vact_trace(session, keep_trace, &traces);
     cli_progress progress = cli_progress_start("predicting");
@@ -146,7 +154,7 @@ static int predict(vact_session *session, const vact_model_info *info, const vac
     else if (vact_document_write(stdout, info, &document->request, &reply, traces.list, traces.n, &err) != VACT_OK)
         code = cli_fail("%s", err.text);
     free(traces.list);
-    return code == CLI_OK && o->expect ? compare(info, &reply, o, arena) : code;
+    return code == CLI_OK && want ? compare(o->json ? stderr : stdout, info, reply.actions, want, o->tolerance) : code;
 }
 
 static int run_model(const char *path, run_options *o, vact_arena *arena)

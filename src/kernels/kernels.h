@@ -2,8 +2,9 @@
  * read; the other levels are checked against it on random shapes (tests/kernels).
  *
  * Bits: element (i, j) of a product is one chain acc = fma(a[i][k], b[k][j], acc), k = 0, 1, 2 ..., at every
- * level that has FMA, whatever the number of rows or columns around it. Reductions (norms, softmax) use a
- * fixed number of lanes per level. So a row's result depends on the level and on its own length only. */
+ * level, whatever the number of rows or columns around it. decode, pack, scale, add, mul, axpy, rope and pixels
+ * agree between levels to the bit too. Reductions (norms, softmax) use a fixed number of lanes per level. So a
+ * row's result depends on the level and on its own length only. A NaN that comes in goes out. */
 #ifndef VACT_KERNELS_H
 #define VACT_KERNELS_H
 
@@ -18,7 +19,7 @@ typedef struct vact_kernels {
     vact_isa isa;
 
     /* dst[n] = src decoded to float32; n is a multiple of the type's block. NULL: a type that doesn't
-     * compute. Index is vact_dtype. src is aligned to 2 bytes only (4 for f32). */
+     * compute. Index is vact_dtype. src is aligned to 2 bytes only (4 for f32). f16 NaNs become quiet. */
     void (*decode[VACT_DTYPE_END])(float *dst, const void *src, size_t n);
 
     /* Panel: dst[k][16] = transpose of 16 rows src[16][k] that are ld floats apart. dst is 32-byte aligned. */
@@ -28,9 +29,10 @@ typedef struct vact_kernels {
      * lda and ldc in floats. With add the chain starts from c. */
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t k, int rows, bool add);
 
-    /* y = (x - mean) / sqrt(var + eps) * w + b, biased variance, two passes; y may be x. */
+    /* y = (x - mean) / sqrt(var + eps) * w + b, biased variance, two passes; y may be x. n >= 1; the sum of
+     * squares must be finite in float32. */
     void (*layer_norm)(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
-    /* y = x / sqrt(mean(x^2) + eps) * w; y may be x. */
+    /* y = x / sqrt(mean(x^2) + eps) * w; y may be x. The same limits. */
     void (*rms_norm)(float *y, const float *x, const float *w, float eps, size_t n);
 
     /* In place. gelu: 0.5 u (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3))); silu: u / (1 + e^-u).
@@ -39,10 +41,11 @@ typedef struct vact_kernels {
     void (*gelu_tanh)(float *x, size_t n);
     void (*silu)(float *x, size_t n);
 
-    /* One block of an online softmax. s[n] are raw scores, -inf for keys that are hidden, n >= 1.
+    /* One block of an online softmax. s[n] are raw scores, -inf for keys that are hidden; n >= 1, scale > 0.
      * With m = max(*max, scale * max(s)): s[i] = exp(scale * s[i] - m) (0 for hidden keys),
      * *sum = *sum * f + sum(s), *max = m, and f = exp(old max - m) is returned for what has been summed so
-     * far. Start with *max = -inf, *sum = 0. If nothing has been seen yet (m = -inf): s = 0, f = 0. */
+     * far. Start with *max = -inf, *sum = 0. If nothing has been seen yet (m = -inf): s = 0, f = 0.
+     * Product and difference round separately, so that s <= 1; s that would be below 1.2e-38 may be 0. */
     float (*softmax)(float *s, size_t n, float scale, float *max, float *sum);
 
     void (*scale)(float *x, float a, size_t n);                /* x *= a */
@@ -51,7 +54,8 @@ typedef struct vact_kernels {
     void (*axpy)(float *y, float a, const float *x, size_t n); /* y = fma(a, x, y) */
 
     /* Rotates one row of `heads` heads of width hd in place, pairs half a head apart (i, i + hd/2):
-     * (a, b) -> (a cos[i] - b sin[i], b cos[j] + a sin[j]), j = i + hd/2; cos and sin are [hd]. */
+     * (a, b) -> (a cos[i] - b sin[i], b cos[j] + a sin[j]), j = i + hd/2; cos and sin are [hd].
+     * Products round before they meet, as in the models' original code. */
     void (*rope)(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
     /* Pixels of one patch row: n interleaved RGB values of src to dst[c * plane + i] in [-1, 1],

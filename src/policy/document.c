@@ -5,6 +5,7 @@
 #include "file/base64.h"
 #include <fnmatch.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct reader {
@@ -132,10 +133,13 @@ static vact_status read_image(const reader *r, const json_t *object, size_t i, v
         status = read_int(r, json_object_get(object, "height"), field, size, size, &image->height);
     if (status != VACT_OK)
         return status;
-    const char *format = json_string_value(json_object_get(object, "format"));
+    const json_t *format_value = json_object_get(object, "format");
+    const char *format = json_string_value(format_value);
     if (!format || (strcmp(format, "rgb_u8") != 0 && strcmp(format, "rgb_f32") != 0))
         return vact_fail(r->err, VACT_EINPUT, "%s: field %sformat is %.32s, expected rgb_u8 or rgb_f32", r->name, at,
-                         format ? format : "missing");
+                         format         ? format
+                         : format_value ? kind(format_value)
+                                        : "missing");
     image->format = strcmp(format, "rgb_u8") == 0 ? VACT_RGB_U8 : VACT_RGB_F32;
     snprintf(field, sizeof field, "%sdata", at);
     const size_t values = 3 * (size_t)size * (size_t)size;
@@ -355,14 +359,16 @@ static vact_status read_actions(const char *name, const json_t *array, vact_aren
     const size_t n = json_array_size(array), width = json_array_size(json_array_get(array, 0));
     if (n == 0 || width == 0 || n > INT32_MAX || width > INT32_MAX)
         return vact_fail(err, VACT_EINPUT, "%s: field actions is missing or empty, expected an array of rows", name);
+    /* Before memory is taken: one long row among many short ones would ask for more than the text is worth. */
+    for (size_t i = 0; i < n; i++)
+        if (json_array_size(json_array_get(array, i)) != width)
+            return vact_fail(err, VACT_EINPUT, "%s: field actions[%zu] has %zu values, expected %zu", name, i,
+                             json_array_size(json_array_get(array, i)), width);
     float *values = vact_arena_take(arena, n * width, sizeof *values);
     if (!values)
         return vact_fail(err, VACT_ENOMEM, "%s: out of memory", name);
     for (size_t i = 0; i < n; i++) {
         const json_t *row = json_array_get(array, i);
-        if (json_array_size(row) != width)
-            return vact_fail(err, VACT_EINPUT, "%s: field actions[%zu] has %zu values, expected %zu", name, i,
-                             json_array_size(row), width);
         for (size_t j = 0; j < width; j++) {
             const json_t *value = json_array_get(row, j);
             if (!json_is_number(value))
@@ -395,8 +401,10 @@ static json_t *matrix(const float *values, int32_t rows, int32_t cols)
     json_t *out = json_array();
     for (int32_t i = 0; i < rows; i++) {
         json_t *row = json_array();
-        for (int32_t j = 0; j < cols; j++)
-            json_array_append_new(row, json_real((double)values[i * cols + j]));
+        for (int32_t j = 0; j < cols; j++) { /* JSON has no NaN: a traced one is null, so that rows keep their length */
+            const double value = (double)values[i * cols + j];
+            json_array_append_new(row, isfinite(value) ? json_real(value) : json_null());
+        }
         json_array_append_new(out, row);
     }
     return out;

@@ -18,8 +18,8 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
     vact_settings_default(out);
     if (settings)
         *out = *settings;
-    if (out->threads < 0 || out->threads > 256)
-        return vact_fail(err, VACT_EARG, "threads is %d, expected 0 to 256", out->threads);
+    if (out->threads < 0 || out->threads > 1024)
+        return vact_fail(err, VACT_EARG, "threads is %d, expected 0 to 1024", out->threads);
     if (out->denoise_steps < 0 || out->denoise_steps > 1000)
         return vact_fail(err, VACT_EARG, "denoise steps is %d, expected 0 to 1000", out->denoise_steps);
     if (out->max_views < 1 || out->max_views > 16)
@@ -33,7 +33,7 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
                          vact_isa_name(best));
     out->isa = vact_isa_name((vact_isa)isa);
     if (out->threads == 0)
-        out->threads = vact_cpu_count() < 256 ? vact_cpu_count() : 256;
+        out->threads = vact_cpu_count();
     return VACT_OK;
 }
 
@@ -62,11 +62,11 @@ static vact_status check_statistics(const vact_model *model, const char *name, c
 {
     for (int32_t i = 0; i < s->n; i++) {
         if (!isfinite(s->mean[i]))
-            return vact_fail(err, VACT_EFORMAT, "%s: tensor %s_mean holds %g at %d, expected a finite number",
-                             model->gguf->path, name, (double)s->mean[i], i);
+            return vact_fail(err, VACT_EFORMAT, "%s: the mean of %s value %d is %g, expected a finite number",
+                             model->gguf->path, name, i, (double)s->mean[i]);
         if (!isfinite(s->std[i]) || !(s->std[i] + s->eps > 0))
-            return vact_fail(err, VACT_EFORMAT, "%s: tensor %s_std holds %g at %d, expected a positive number",
-                             model->gguf->path, name, (double)s->std[i], i);
+            return vact_fail(err, VACT_EFORMAT, "%s: the std of %s value %d is %g, expected a positive number",
+                             model->gguf->path, name, i, (double)s->std[i]);
     }
     return VACT_OK;
 }

@@ -41,9 +41,11 @@ static vact_status check_views(const vact_session *s, const vact_request *q, vac
     const int32_t n = q->image_embeddings ? q->n_embedded_views : q->n_images;
     if (q->image_embeddings && q->n_images)
         return vact_fail(err, VACT_EINPUT, "images and image_embeddings are both given, expected one of them");
-    if (n < 1 || n > s->settings.max_views || (!q->image_embeddings && !q->images))
+    if (n < 1 || n > s->settings.max_views)
         return vact_fail(err, VACT_EINPUT, "the request has %d camera views, expected 1 to %d", n,
                          s->settings.max_views);
+    if (!q->image_embeddings && !q->images)
+        return vact_fail(err, VACT_EINPUT, "the request has %d camera views, but images is NULL", n);
     if (q->image_embeddings)
         return check_finite("image_embeddings", q->image_embeddings,
                             (size_t)n * (size_t)info->view_tokens * (size_t)info->embedding_width, err);
@@ -66,20 +68,33 @@ static vact_status check_state(const vact_model_info *info, const vact_request *
     return check_finite("state", q->state, (size_t)q->n_state, err);
 }
 
+static vact_status check_units(const char *name, vact_units units, vact_error *err)
+{
+    if (units == VACT_UNITS_REAL || units == VACT_UNITS_MODEL)
+        return VACT_OK;
+    return vact_fail(err, VACT_EINPUT, "%s is %d, expected VACT_UNITS_REAL or VACT_UNITS_MODEL", name, (int)units);
+}
+
 static vact_status check_request(const vact_session *s, const vact_request *q, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
     vact_status status = check_views(s, q, err);
     if (status != VACT_OK)
         return status;
-    if (q->n_tokens < 1 || q->n_tokens > info->max_tokens || !q->tokens)
+    if (q->n_tokens < 1 || q->n_tokens > info->max_tokens)
         return vact_fail(err, VACT_EINPUT, "the request has %d tokens, expected 1 to %d", q->n_tokens,
                          info->max_tokens);
+    if (!q->tokens)
+        return vact_fail(err, VACT_EINPUT, "the request has %d tokens, but tokens is NULL", q->n_tokens);
     for (int32_t i = 0; i < q->n_tokens; i++)
         if (q->tokens[i] < 0 || q->tokens[i] >= info->vocab_size)
             return vact_fail(err, VACT_EINPUT, "tokens[%d] is %d, expected 0 to %d", i, q->tokens[i],
                              info->vocab_size - 1);
     status = check_state(info, q, err);
+    if (status == VACT_OK)
+        status = check_units("state_units", q->state_units, err);
+    if (status == VACT_OK)
+        status = check_units("action_units", q->action_units, err);
     if (status == VACT_OK && q->noise)
         status = check_finite("noise", q->noise, (size_t)info->horizon * (size_t)info->max_action_dim, err);
     return status;
@@ -151,7 +166,7 @@ static vact_status expect_progress(vact_session *s, const vact_request *q, int32
     if (!s->run.progress)
         return VACT_OK;
     vact_cost cost;
-    const vact_status status = vact_session_cost(s, views, q->n_tokens, &cost, err);
+    const vact_status status = vact_plan_cost(s, views, q->n_tokens, &cost, err);
     s->run.flops = 0;
     s->run.all_flops = cost.prefix.flops + cost.denoise.flops + (q->image_embeddings ? 0 : cost.vision.flops);
     return status;

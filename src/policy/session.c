@@ -53,7 +53,7 @@ static vact_stage_cost since(const vact_cost_totals *now, vact_cost_totals *befo
     return cost;
 }
 
-/* Counts a whole prediction for `device`. The cost device reads no values, so the inputs are shapes only. */
+/* Counts a whole prediction for the session's device. The cost device reads no values, so inputs are shapes only. */
 static vact_status make_plan(plan *out, const vact_session *session, int32_t views, int32_t tokens, vact_error *err)
 {
     const vact_arch *arch = session->model->arch;
@@ -91,18 +91,21 @@ static uint64_t plan_bytes(const plan *p, int32_t threads)
     return sizeof(float) * (p->slab + p->scratch.shared + p->scratch.per_thread * (size_t)threads);
 }
 
-/* Everything but the memory. */
-static vact_status start(vact_session *s, plan *p, const vact_model *model, const vact_settings *settings,
-                         vact_error *err)
+/* A session without its memory. */
+static vact_status start(vact_session *s, const vact_model *model, const vact_settings *settings, vact_error *err)
 {
     s->model = model;
-    vact_status status = vact_settings_resolve(&s->settings, settings ? settings : &model->settings, err);
+    const vact_status status = vact_settings_resolve(&s->settings, settings ? settings : &model->settings, err);
     if (status != VACT_OK)
         return status;
     if (s->settings.denoise_steps == 0)
         s->settings.denoise_steps = model->info.denoise_steps;
-    status = open_device(s, err);
-    return status != VACT_OK ? status : make_plan(p, s, s->settings.max_views, model->info.max_tokens, err);
+    return open_device(s, err);
+}
+
+static vact_status plan_memory(plan *p, const vact_session *s, vact_error *err)
+{
+    return make_plan(p, s, s->settings.max_views, s->model->info.max_tokens, err);
 }
 
 vact_status vact_session_open(vact_session **out, const vact_model *model, const vact_settings *settings,
@@ -115,7 +118,9 @@ vact_status vact_session_open(vact_session **out, const vact_model *model, const
     if (!s)
         return vact_fail(err, VACT_ENOMEM, "out of memory");
     plan p = { 0 };
-    vact_status status = start(s, &p, model, settings, err);
+    vact_status status = start(s, model, settings, err);
+    if (status == VACT_OK)
+        status = plan_memory(&p, s, err);
     if (status == VACT_OK)
         status = s->device->reserve(s->device, p.slab, p.scratch, err);
     if (status == VACT_OK)
@@ -147,7 +152,9 @@ vact_status vact_session_bytes(const vact_model *model, const vact_settings *set
 {
     vact_session s = { 0 };
     plan p = { 0 };
-    const vact_status status = start(&s, &p, model, settings, err);
+    vact_status status = start(&s, model, settings, err);
+    if (status == VACT_OK)
+        status = plan_memory(&p, &s, err);
     if (status == VACT_OK)
         *bytes = plan_bytes(&p, s.settings.threads);
     if (s.device)
@@ -155,16 +162,27 @@ vact_status vact_session_bytes(const vact_model *model, const vact_settings *set
     return status;
 }
 
-vact_status vact_session_cost(const vact_session *session, int32_t views, int32_t tokens, vact_cost *cost,
-                              vact_error *err)
+vact_status vact_plan_cost(const vact_session *s, int32_t views, int32_t tokens, vact_cost *cost, vact_error *err)
 {
-    if (views < 1 || views > session->settings.max_views)
-        return vact_fail(err, VACT_EARG, "views is %d, expected 1 to %d", views, session->settings.max_views);
-    if (tokens < 1 || tokens > session->model->info.max_tokens)
-        return vact_fail(err, VACT_EARG, "tokens is %d, expected 1 to %d", tokens, session->model->info.max_tokens);
     plan p = { 0 };
-    const vact_status status = make_plan(&p, session, views, tokens, err);
+    const vact_status status = make_plan(&p, s, views, tokens, err);
     *cost = p.cost;
+    return status;
+}
+
+vact_status vact_session_cost(const vact_model *model, const vact_settings *settings, int32_t views, int32_t tokens,
+                              vact_cost *cost, vact_error *err)
+{
+    vact_session s = { 0 };
+    vact_status status = start(&s, model, settings, err);
+    if (status == VACT_OK && (views < 1 || views > s.settings.max_views))
+        status = vact_fail(err, VACT_EARG, "views is %d, expected 1 to %d", views, s.settings.max_views);
+    if (status == VACT_OK && (tokens < 1 || tokens > model->info.max_tokens))
+        status = vact_fail(err, VACT_EARG, "tokens is %d, expected 1 to %d", tokens, model->info.max_tokens);
+    if (status == VACT_OK)
+        status = vact_plan_cost(&s, views, tokens, cost, err);
+    if (s.device)
+        s.device->close(s.device);
     return status;
 }
 

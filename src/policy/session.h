@@ -17,4 +17,8 @@ struct vact_session {
     float *proprioception, *noise; /* host: [max_state_dim], [horizon, max_action_dim] */
 };
 
+/* Counts one prediction of an open session. Allocates. */
+vact_status vact_plan_cost(const vact_session *session, int32_t views, int32_t tokens, vact_cost *cost,
+                           vact_error *err);
+
 #endif

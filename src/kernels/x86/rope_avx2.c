@@ -1,7 +1,7 @@
 /* Rotary positions. */
 #include "kernels/x86/avx2.h"
 
-/* Products are rounded before they meet, as in the models' original code, at every level. */
+/* No fused operation: kernels.h rounds each product. */
 void vact_rope_avx2(float *x, const float *cos, const float *sin, size_t heads, size_t hd)
 {
     const size_t half = hd / 2;

@@ -177,7 +177,7 @@ static void attention_tile(void *context, int tile, int thread)
     for (int32_t i = 0; i < s.rows; i++) {
         float *y = vact_cpu_row(cpu, args->y, row + i) + head * hd;
         for (int32_t d = 0; d < hd; d++)
-            y[d] = s.sum[i] > 0 ? s.out[i * width + d] / s.sum[i] : 0;
+            y[d] = s.sum[i] == 0 ? 0 : s.out[i * width + d] / s.sum[i]; /* the sum may be NaN, and so is y then */
     }
 }
 

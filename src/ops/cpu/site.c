@@ -109,7 +109,7 @@ static void site_tile(void *context, int tile, int thread)
     if (up)
         pack_weights(k, up_panels, &up->w, first, n, rows);
 
-    const float *bias = site->bias_row.rows ? vact_cpu_row(cpu, site->bias_row, 0) : w->bias;
+    const float *bias = site->bias_row.rows && o == 0 ? vact_cpu_row(cpu, site->bias_row, 0) : w->bias;
     const int32_t end = vact_min_i32((chunk + 1) * MB, site->x.rows);
     for (int32_t row = chunk * MB; row < end; row += VACT_GEMM_ROWS) {
         const int live = vact_min_i32(VACT_GEMM_ROWS, end - row);

@@ -102,7 +102,7 @@ static void run_site(const reference_device *d, const vact_site_args *site)
         }
         for (int o = 0; o < (site->gated ? 1 : VACT_SITE_OUTPUTS) && site->out[o].w; o++) {
             const vact_linear *w = site->out[o].w, *up = site->out[1].w;
-            const float *bias = site->bias_row.rows ? row_of(d, site->bias_row, 0) : w->bias;
+            const float *bias = site->bias_row.rows && o == 0 ? row_of(d, site->bias_row, 0) : w->bias;
             float *y = row_of(d, site->out[o].y, row);
             for (int32_t c = 0; c < w->w.rows; c++) {
                 double v = activated(site->act, linear_value(d, w, bias, c, x, decoded));
@@ -135,7 +135,7 @@ static void attend(const reference_device *d, const vact_attention_args *a, int3
         }
     }
     for (int32_t i = 0; i < keys; i++) {
-        scores[i] = max > -INFINITY ? exp(scores[i] - max) : 0;
+        scores[i] = scores[i] == -INFINITY ? 0 : exp(scores[i] - max);
         sum += scores[i];
     }
     for (int32_t j = 0; j < hd; j++) {
@@ -148,7 +148,7 @@ static void attend(const reference_device *d, const vact_attention_args *a, int3
                     value +=
                         scores[keys] * (double)kv_row(d, kv, group, i, true)[head / (a->heads / kv->heads) * hd + j];
         }
-        y[j] = (float)(sum > 0 ? value / sum : 0);
+        y[j] = (float)(sum == 0 ? 0 : value / sum);
     }
 }
 

@@ -1,0 +1,130 @@
+/* vact inspect: what is in a file, what it would cost to run, and what is wrong with it. */
+#include "cli/cli.h"
+#include "kernels/kernels.h"
+#include "models/registry.h"
+#include <stdlib.h>
+
+static void print_values(const vact_gguf *gguf)
+{
+    printf("\nmetadata: %llu keys\n", (unsigned long long)gguf->n_values);
+    for (uint64_t i = 0; i < gguf->n_values; i++) {
+        const vact_gguf_value *v = &gguf->values[i];
+        char text[100];
+        vact_gguf_format_value(v, text, sizeof text);
+        printf("    %-44s %-8s %s\n", v->key, vact_gguf_type_name(v->element), text);
+    }
+}
+
+static void print_tensors(const vact_gguf *gguf)
+{
+    uint64_t values = 0, bytes = 0;
+    printf("\ntensors: %llu\n", (unsigned long long)gguf->n_tensors);
+    for (uint64_t i = 0; i < gguf->n_tensors; i++) {
+        const vact_gguf_tensor *t = &gguf->tensors[i];
+        char shape[96];
+        size_t used = 0;
+        uint64_t count = 1;
+        for (uint32_t d = t->n_dims; d-- > 0;) {
+            used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%llu", used ? ", " : "",
+                                     (unsigned long long)t->ne[d]);
+            count *= t->ne[d];
+        }
+        printf("    %-44s %-8s [%s]\n", t->name, vact_dtype_get(t->dtype)->name, shape);
+        values += count;
+        bytes += t->bytes;
+    }
+    printf("\n%llu values in %llu bytes of tensors\n", (unsigned long long)values, (unsigned long long)bytes);
+}
+
+static void print_fault(void *user, const char *line)
+{
+    (void)user;
+    printf("    %s\n", line);
+}
+
+/* Every fault of the file under its architecture's schema; their number, or -1. */
+static int print_faults(const vact_gguf *gguf, const vact_arch *arch)
+{
+    vact_arena arena = { 0 };
+    vact_error err = { 0 };
+    vact_faults faults = { .report = print_fault };
+    vact_kernels kernels;
+    vact_kernels_init(&kernels, VACT_ISA_SCALAR);
+    void *model = vact_arena_take(&arena, 1, arch->schema.model_bytes);
+    printf("\nfaults:\n");
+    vact_status status = model ? VACT_OK : VACT_ENOMEM;
+    if (model)
+        vact_schema_read(&arch->schema, gguf, model, &faults);
+    if (model && faults.count == 0)
+        status = vact_schema_bind(&arch->schema, gguf, model, kernels.decode, &arena, &faults, &err);
+    if (status == VACT_OK && faults.count == 0)
+        printf("    none\n");
+    vact_arena_free(&arena);
+    return status == VACT_OK ? faults.count : -1;
+}
+
+static vact_status print_cost(const char *path, vact_error *err)
+{
+    vact_model *model = NULL;
+    vact_settings settings;
+    vact_settings_default(&settings);
+    vact_status status = vact_model_open(&model, path, NULL, err);
+    if (status != VACT_OK)
+        return status;
+    const vact_model_info *info = vact_model_get_info(model);
+    printf("\n%s: %lld parameters; image %d, tokens up to %d, state %d (%d), chunk %d x %d (%d), %d denoise steps\n",
+           info->arch, (long long)info->parameters, info->image_size, info->max_tokens, info->state_dim,
+           info->max_state_dim, info->horizon, info->action_dim, info->max_action_dim, info->denoise_steps);
+    printf("\n%-6s %14s %14s %14s %14s %14s\n", "views", "vision GFLOP", "prefix", "denoise", "total", "session MB");
+    for (int32_t views = 1; views <= settings.max_views && status == VACT_OK; views++) {
+        vact_settings one = settings;
+        vact_cost cost = { 0 };
+        uint64_t bytes = 0;
+        one.max_views = views;
+        status = vact_session_bytes(model, &one, &bytes, err);
+        if (status == VACT_OK)
+            status = vact_session_cost(model, &one, views, info->max_tokens, &cost, err);
+        if (status == VACT_OK)
+            printf("%-6d %14.3f %14.3f %14.3f %14.3f %14.1f\n", views, cost.vision.flops / 1e9, cost.prefix.flops / 1e9,
+                   cost.denoise.flops / 1e9, (cost.vision.flops + cost.prefix.flops + cost.denoise.flops) / 1e9,
+                   (double)bytes / 1e6);
+    }
+    printf("(at %d tokens; the weights stay mapped: %.1f MB)\n", info->max_tokens, (double)info->file_bytes / 1e6);
+    vact_model_close(&model);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    const cli_option options[] = { { 0 } };
+    const char *path = NULL;
+    vact_error err = { 0 };
+    vact_gguf *gguf = NULL;
+    const vact_arch *arch = NULL;
+    const int operands = cli_parse(&cli_inspect, options, argc, argv, &path, 1);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (operands < 1)
+        return cli_fail_usage(&cli_inspect, "the file is missing");
+    if (vact_gguf_open(&gguf, path, &err) != VACT_OK)
+        return cli_fail("%s", err.text);
+    printf("%s: GGUF version %u, %llu bytes, alignment %u\n", path, gguf->version, (unsigned long long)gguf->size,
+           gguf->alignment);
+    print_values(gguf);
+    print_tensors(gguf);
+    vact_status status = vact_arch_detect(&arch, gguf, &err);
+    const int faults = status == VACT_OK ? print_faults(gguf, arch) : 0;
+    vact_gguf_close(&gguf);
+    if (status == VACT_OK && faults == 0)
+        status = print_cost(path, &err);
+    if (status != VACT_OK)
+        return cli_fail("%s", err.text);
+    return faults == 0 ? CLI_OK : CLI_FAILED;
+}
+
+const cli_command cli_inspect = {
+    "inspect",
+    "vact inspect <file.gguf>",
+    "list a file's keys and tensors, its cost and its faults",
+    run,
+};
