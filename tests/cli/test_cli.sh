@@ -1,0 +1,129 @@
+#!/bin/sh
+# The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST
+set -u
+vact=$1 request=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# expect CODE COMMAND ...: runs it into out and err
+expect() {
+    want=$1
+    shift
+    "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" = "$want" ] || fail "exit code $got, expected $want: $*: $(cat err)"
+}
+
+# complains CODE TEXT COMMAND ...: the first line of stderr is that text, stdout is empty
+complains() {
+    text=$2
+    code=$1
+    shift 2
+    expect "$code" "$@"
+    [ "$(head -n 1 err)" = "$text" ] || fail "said \"$(head -n 1 err)\", expected \"$text\""
+    [ ! -s out ] || fail "printed on stdout: $*"
+    [ "$code" != 1 ] || [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
+}
+
+prints() {
+    grep -q -e "$1" out || fail "\"$1\" is not in the output"
+}
+
+# ---- help ----
+expect 0 "$vact" --version
+prints '^vact [0-9]'
+expect 0 "$vact" --help
+prints '^    run '
+for command in run bench inspect synth; do
+    expect 0 "$vact" $command --help
+    prints "^usage: vact $command"
+    expect 0 "$vact" help $command
+    prints "^usage: vact $command"
+done
+expect 2 "$vact"
+complains 2 "vact: 'rnu' is not a vact command, did you mean 'run'?" "$vact" rnu
+complains 2 'vact: unknown option --requets, did you mean --request?' "$vact" run m.gguf --requets x
+complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" run m.gguf --threads x
+complains 2 'vact: option --request needs an argument' "$vact" run m.gguf --request
+complains 2 'vact: unexpected argument "b"' "$vact" inspect a b
+complains 2 'vact: the model is missing' "$vact" run
+complains 2 'vact: --request <file> is missing' "$vact" run m.gguf
+
+# ---- synth ----
+expect 0 "$vact" synth smolvla --size tiny -o m.gguf
+complains 2 'vact: size "huge" is not known, expected tiny or full' "$vact" synth smolvla --size huge -o x.gguf
+complains 2 'vact: architecture "smolvlo" is not known, expected one of: smolvla' "$vact" synth smolvlo -o x.gguf
+complains 1 'vact: no/such/x.gguf: cannot create a temporary file beside it: No such file or directory' "$vact" synth smolvla -o no/such/x.gguf
+[ "$(ls)" = "$(printf 'err\nm.gguf\nout')" ] || fail "synth left something behind: $(ls)"
+
+# ---- run ----
+expect 0 "$vact" run m.gguf --request "$request"
+prints '^step  action 0'
+prints 'ms: vision .*prefix .*denoise'
+expect 0 "$vact" run m.gguf --request "$request" --json
+prints '"actions":\[\[.*"timing_ms":{"total":'
+cp out reply.json
+expect 0 "$vact" run m.gguf --request "$request" --expect reply.json --tol 0
+prints 'largest difference 0.000e+00'
+expect 0 "$vact" run m.gguf --request "$request" --expect reply.json --tol 1e-5 --reference
+expect 1 "$vact" run m.gguf --request "$request" --expect reply.json --tol 1e-6 --denoise-steps 3
+prints 'too far'
+expect 0 "$vact" run m.gguf --request "$request" --verbose
+grep -q 'memory: file 1.8 MB, planned .* MB, peak resident' err || fail "no memory line: $(cat err)"
+grep -q 'isa' err || fail "no line on the device: $(cat err)"
+"$vact" run m.gguf --request - --json <"$request" >out 2>err || fail "standard input: $(cat err)"
+expect 0 "$vact" run m.gguf --request "$request" --tokens 5,6,7 --state 0,0,0,0,0 --seed 3 --json
+prints '"seed":3'
+
+run() {
+    code=$1 text=$2
+    shift 2
+    complains "$code" "vact: $text" "$vact" run m.gguf --request "$request" "$@"
+}
+run 1 'tokens[0] is 49280, expected 0 to 49279' --tokens 49280
+run 1 'state[2] is nan, expected a finite number' --state 0,0,nan,0,0
+run 1 "state[5] is 1, expected 0 beyond the policy's 5 values" --state 0,0,0,0,0,1
+run 1 'option --tokens: item 2 of "1,x" is not a whole number' --tokens 1,x
+run 1 'no.json: No such file or directory' --expect no.json
+complains 1 'vact: no.json: No such file or directory' "$vact" run m.gguf --request no.json
+complains 1 'vact: no.gguf: No such file or directory' "$vact" run no.gguf --request "$request"
+sed 's/"width":32/"width":31/' "$request" >off.json
+complains 1 'vact: off.json: field images[0].width is 31, expected 32 to 32' "$vact" run m.gguf --request off.json
+sed 's/"tokens"/"token"/' "$request" >typo.json
+complains 1 'vact: typo.json: unknown field token, did you mean tokens?' "$vact" run m.gguf --request typo.json
+head -c 1000000 m.gguf >cut.gguf
+expect 1 "$vact" run cut.gguf --request "$request"
+[ "$(wc -l <err)" = 1 ] || fail "a truncated file: $(cat err)"
+
+# ---- inspect ----
+expect 0 "$vact" inspect m.gguf
+prints '^    smolvla.hidden  *u32  *16$'
+prints '^    vit.patch_embd.weight  *f32  *\[32, 3, 8, 8\]$'
+prints '^    none$'
+prints '^smolvla: 878494 parameters'
+expect 1 "$vact" inspect cut.gguf
+sed 's/vit\.pos_embd/vit.pos_embe/; s/mm\.fc\.weight/mm.fc.weighs/' m.gguf >wrong.gguf
+expect 1 "$vact" inspect wrong.gguf
+prints 'wrong.gguf: tensor vit.pos_embd is missing, expected \[16, 32\]$'
+prints 'wrong.gguf: tensor mm.fc.weight is missing, expected \[16, 128\]$'
+complains 1 'vact: wrong.gguf: tensor vit.pos_embd is missing, expected [16, 32] (and 1 more; vact inspect lists them)' \
+    "$vact" run wrong.gguf --request "$request"
+
+# ---- bench ----
+expect 0 "$vact" bench m.gguf --views 1,2 --reps 2 --json
+prints '"views":1,"threads":[0-9]*,"min_ms":.*"p50_ms":.*"p90_ms":.*"cpu_ms":.*"stages":{"vision":{"ms":.*"gflop":.*"gflops":'
+prints '"views":2,'
+expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2 --isa scalar'
+prints '^B/A, median of pairs: total '
+complains 1 'vact: max views is 17, expected 1 to 16' "$vact" bench m.gguf --views 17
+complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''
+
+[ "$failures" = 0 ] && echo "all of the command's checks passed"
+exit "$failures"

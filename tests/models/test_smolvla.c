@@ -1,0 +1,299 @@
+/* SmolVLA on the tiny synthetic checkpoint against tests/data/smolvla.json: actions and intermediates that an
+ * independent float64 program ("exact") and the peer engine computed from the same file. */
+#include "models/golden.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EXACT_BOUND 2e-5 /* f32 arithmetic against float64 */
+#define BF16_BOUND  5e-3 /* the peer rounds activations to bf16, we don't */
+
+static json_t *golden;
+static vact_model *model;
+static const vact_model_info *info;
+
+/* Ways to compute that must all agree with the goldens. */
+static const struct {
+    const char *name;
+    vact_settings settings;
+} ways[] = {
+    { "best, 2 threads", { .threads = 2, .max_views = 3 } },
+    { "scalar, 1 thread", { .threads = 1, .max_views = 3, .isa = "scalar" } },
+    { "reference", { .threads = 1, .max_views = 3, .reference = true } },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static int set_up(void **state)
+{
+    (void)state;
+    golden = golden_load(TEST_DATA "/smolvla.json");
+    model = golden_open(golden_model("smolvla", "tiny", "test_smolvla_tiny.gguf"));
+    info = vact_model_get_info(model);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    vact_model_close(&model);
+    json_decref(golden);
+    return 0;
+}
+
+static void test_every_case_agrees(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        vact_session *session = golden_session(model, &ways[way].settings);
+        size_t i, judged = 0;
+        json_t *one;
+        json_array_foreach(json_object_get(golden, "cases"), i, one)
+        {
+            const char *name = json_string_value(json_object_get(one, "name"));
+            const json_t *exact = json_object_get(one, "exact");
+            const size_t width = (size_t)json_integer_value(json_array_get(json_object_get(one, "shape"), 1));
+            golden_answer a = golden_predict(session, model, json_object_get(one, "request"));
+            const double bound = exact ? EXACT_BOUND : BF16_BOUND;
+            const double d = golden_distance(info, a.actions, exact ? exact : json_object_get(one, "peer"), width);
+            if (!(d <= bound))
+                fail_msg("%s, %s: %.3e from the golden, bound %.0e", ways[way].name, name, d, bound);
+            free(a.actions);
+            judged++;
+        }
+        assert_int_equal(judged, 14);
+        vact_session_close(&session);
+    }
+}
+
+/* ---- traces ---- */
+
+/* Their names and ours. They hold the first view only where ours hold all views. */
+static const struct {
+    const char *theirs, *ours;
+} names[] = {
+    { "vit_embed", "vision.embed" },
+    { "vit_blk0", "vision.0.out" },
+    { "vit_blk1", "vision.1.out" },
+    { "vit_post_ln", "vision.norm" },
+    { "img_emb_unscaled", "vision.out" },
+    { "prefix_embs", "prefix.in" },
+    { "k0", "prefix.0.k" },
+    { "v0", "prefix.0.v" },
+    { "prefix_h0", "prefix.0.out" },
+    { "k1", "prefix.1.k" },
+    { "v1", "prefix.1.v" },
+    { "prefix_h2", "prefix.2.out" },
+    { "k3", "prefix.3.k" },
+    { "v3", "prefix.3.v" },
+    { "xk1", "prefix.1.cross_k" },
+    { "xv1", "prefix.1.cross_v" },
+    { "xk3", "prefix.3.cross_k" },
+    { "s0_suffix_embs", "step.0.in" },
+    { "s0_expert_h0", "step.0.expert.0.out" },
+    { "s0_expert_h1", "step.0.expert.1.out" },
+    { "s0_expert_h3", "step.0.expert.3.out" },
+    { "v_t0", "step.0.velocity" },
+    { "x_t1", "step.0.x" },
+    { "v_t9", "step.9.velocity" },
+    { "x_t10", "step.9.x" },
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+static const json_t *exact_trace(const char *ours)
+{
+    const char *theirs = NULL;
+    for (int i = 0; i < NAMES; i++)
+        if (strcmp(names[i].ours, ours) == 0)
+            theirs = names[i].theirs;
+    size_t i;
+    json_t *trace;
+    json_array_foreach(json_object_get(golden, "traces"), i, trace)
+    {
+        const char *note = json_string_value(json_object_get(trace, "note"));
+        const char *name = json_string_value(json_object_get(trace, "name"));
+        if (theirs && note && strcmp(note, "exact") == 0 && strcmp(name, theirs) == 0)
+            return trace;
+    }
+    return NULL;
+}
+
+typedef struct trace_check {
+    const char *way;
+    int compared;
+} trace_check;
+
+/* Traces arrive in the order of computation, so the first that diverges is the one reported. */
+static void compare_trace(void *user, const char *name, const float *values, int32_t rows, int32_t cols)
+{
+    trace_check *check = user;
+    const json_t *want = json_object_get(exact_trace(name), "values");
+    const size_t n = json_array_size(want);
+    double largest = 0;
+    if (!want)
+        return;
+    assert_true(n > 0 && n <= (size_t)rows * (size_t)cols);
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(json_number_value(json_array_get(want, i))));
+    for (size_t i = 0; i < n; i++) {
+        const double d = fabs((double)values[i] - json_number_value(json_array_get(want, i)));
+        if (!(d <= EXACT_BOUND * largest))
+            fail_msg("%s: trace %s[%zu] is %.3e from exact, bound %.3e", check->way, name, i, d, EXACT_BOUND * largest);
+    }
+    check->compared++;
+}
+
+static void test_every_exact_trace_agrees(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        trace_check check = { ways[way].name, 0 };
+        vact_session *session = golden_session(model, &ways[way].settings);
+        vact_trace(session, compare_trace, &check);
+        free(golden_predict(session, model, json_object_get(golden_case(golden, "base"), "request")).actions);
+        assert_int_equal(check.compared, NAMES);
+        vact_session_close(&session);
+    }
+}
+
+/* ---- bits ---- */
+
+static void assert_same_bits(const golden_answer *a, const golden_answer *b)
+{
+    assert_memory_equal(a->actions, b->actions, (size_t)(info->horizon * info->action_dim) * sizeof(float));
+}
+
+static void test_threads_do_not_change_bits(void **state)
+{
+    (void)state;
+    static const int32_t threads[] = { 1, 2, 3, 7 };
+    const json_t *request = json_object_get(golden_case(golden, "three_views_full_length"), "request");
+    golden_answer first = { 0 };
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        vact_session *session = golden_session(model, &(vact_settings){ .threads = threads[i], .max_views = 3 });
+        golden_answer a = golden_predict(session, model, request);
+        if (i == 0) {
+            first = a;
+        } else {
+            assert_same_bits(&first, &a);
+            free(a.actions);
+        }
+        vact_session_close(&session);
+    }
+    free(first.actions);
+}
+
+static void test_a_session_remembers_nothing(void **state)
+{
+    (void)state;
+    const json_t *small = json_object_get(golden_case(golden, "one_view_one_token"), "request");
+    const json_t *large = json_object_get(golden_case(golden, "three_views_full_length"), "request");
+    vact_session *used = golden_session(model, NULL), *fresh = golden_session(model, NULL);
+    golden_answer before = golden_predict(fresh, model, small);
+    golden_answer between = golden_predict(used, model, large);
+    golden_answer after = golden_predict(used, model, small);
+    assert_same_bits(&before, &after);
+    free(before.actions);
+    free(between.actions);
+    free(after.actions);
+    vact_session_close(&used);
+    vact_session_close(&fresh);
+}
+
+typedef struct embeddings {
+    float values[3 * 64 * 16];
+    size_t n;
+} embeddings;
+
+static void keep_embeddings(void *user, const char *name, const float *values, int32_t rows, int32_t cols)
+{
+    embeddings *e = user;
+    if (strcmp(name, "vision.out") != 0)
+        return;
+    e->n = (size_t)rows * (size_t)cols;
+    assert_true(e->n <= sizeof e->values / sizeof *e->values);
+    memcpy(e->values, values, e->n * sizeof *values);
+}
+
+static void test_a_view_has_the_same_bits_alone_or_among_others(void **state)
+{
+    (void)state;
+    const json_t *three = json_object_get(golden_case(golden, "three_views_full_length"), "request");
+    vact_session *session = golden_session(model, NULL);
+    embeddings all = { 0 }, one = { 0 };
+    vact_trace(session, keep_embeddings, &all);
+    free(golden_predict(session, model, three).actions);
+    assert_int_equal(all.n, 3 * info->view_tokens * info->embedding_width);
+    vact_trace(session, keep_embeddings, &one);
+    for (size_t view = 0; view < 3; view++) {
+        json_t *alone = json_deep_copy(three), *images = json_array();
+        json_array_append(images, json_array_get(json_object_get(three, "images"), view));
+        json_object_set_new(alone, "images", images);
+        free(golden_predict(session, model, alone).actions);
+        assert_int_equal(one.n * 3, all.n);
+        assert_memory_equal(one.values, all.values + view * one.n, one.n * sizeof *one.values);
+        json_decref(alone);
+    }
+    vact_session_close(&session);
+}
+
+/* ---- noise, steps, units ---- */
+
+static void test_the_reply_names_a_seed_that_repeats_it(void **state)
+{
+    (void)state;
+    json_t *request = json_deep_copy(json_object_get(golden_case(golden, "base"), "request"));
+    json_object_del(request, "noise");
+    vact_session *session = golden_session(model, NULL);
+    golden_answer drawn = golden_predict(session, model, request), other = golden_predict(session, model, request);
+    assert_true(drawn.reply.seed != other.reply.seed);
+    json_object_set_new(request, "seed", json_integer((json_int_t)drawn.reply.seed));
+    golden_answer again = golden_predict(session, model, request);
+    assert_same_bits(&drawn, &again);
+    assert_memory_not_equal(drawn.actions, other.actions, (size_t)info->horizon * sizeof(float));
+    free(drawn.actions);
+    free(other.actions);
+    free(again.actions);
+    json_decref(request);
+    vact_session_close(&session);
+}
+
+static void test_one_denoise_step_is_noise_minus_velocity(void **state)
+{
+    (void)state;
+    const json_t *request = json_object_get(golden_case(golden, "base"), "request");
+    json_t *one = json_deep_copy(request);
+    json_object_set_new(one, "action_units", json_string("model"));
+    vact_session *session = golden_session(model, &(vact_settings){ .max_views = 3, .denoise_steps = 1 });
+    golden_answer a = golden_predict(session, model, one);
+    /* The velocity at t = 1 does not depend on the number of steps, and is a golden. */
+    const json_t *velocity = json_object_get(exact_trace("step.0.velocity"), "values");
+    for (int32_t i = 0; i < info->horizon; i++)
+        for (int32_t j = 0; j < info->action_dim; j++) {
+            const size_t at = (size_t)(i * info->max_action_dim + j);
+            const double want = json_number_value(json_array_get(json_object_get(request, "noise"), at)) -
+                                json_number_value(json_array_get(velocity, at));
+            assert_true(fabs((double)a.actions[i * info->action_dim + j] - want) <= 2e-5);
+        }
+    free(a.actions);
+    json_decref(one);
+    vact_session_close(&session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_case_agrees),
+        cmocka_unit_test(test_every_exact_trace_agrees),
+        cmocka_unit_test(test_threads_do_not_change_bits),
+        cmocka_unit_test(test_a_session_remembers_nothing),
+        cmocka_unit_test(test_a_view_has_the_same_bits_alone_or_among_others),
+        cmocka_unit_test(test_the_reply_names_a_seed_that_repeats_it),
+        cmocka_unit_test(test_one_denoise_step_is_noise_minus_velocity),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
