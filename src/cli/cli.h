@@ -66,37 +66,19 @@ typedef struct cli_model_options {
 } cli_model_options;
 
 /* The rows shared by run and bench. */
+/* clang-format off */
 #define CLI_MODEL_OPTIONS(o)                                                                                           \
-    {                                                                                                                  \
-        "threads", 't',                                                                                                \
-        CLI_INT,   &(o)->settings.threads,                                                                             \
-        "<n>",     "worker threads (default: the CPUs this process may use)",                                          \
-        0,         256,                                                                                                \
-        NULL                                                                                                           \
-    },                                                                                                                 \
-        { "denoise-steps",                                                                                             \
-          0,                                                                                                           \
-          CLI_INT,                                                                                                     \
-          &(o)->settings.denoise_steps,                                                                                \
-          "<n>",                                                                                                       \
-          "denoise steps (default: the file's)",                                                                       \
-          0,                                                                                                           \
-          1000,                                                                                                        \
-          NULL },                                                                                                      \
-        { "isa",    0,                                                                                                 \
-          CLI_TEXT, &(o)->settings.isa,                                                                                \
-          "<name>", "highest instruction set to use: scalar, avx2 (default: the best)",                                \
-          0,        0,                                                                                                 \
-          NULL },                                                                                                      \
-        { "reference", 0,                                                                                              \
-          CLI_FLAG,    &(o)->settings.reference,                                                                       \
-          NULL,        "compute in scalar double precision without fusion: slow, to check the rest",                   \
-          0,           0,                                                                                              \
-          NULL },                                                                                                      \
-    {                                                                                                                  \
-        "verbose", 'v', CLI_FLAG, &(o)->verbose, NULL, "say on stderr what is loaded and how much memory it takes", 0, \
-            0, NULL                                                                                                    \
-    }
+    { "threads", 't', CLI_INT, &(o)->settings.threads, "<n>",                                                          \
+      "worker threads (default: the CPUs this process may use)", 0, 1024, NULL },                                      \
+    { "denoise-steps", 0, CLI_INT, &(o)->settings.denoise_steps, "<n>", "denoise steps (default: the file's)",         \
+      0, 1000, NULL },                                                                                                 \
+    { "isa", 0, CLI_TEXT, &(o)->settings.isa, "<name>",                                                                \
+      "highest instruction set to use: scalar, avx2 (default: the best)", 0, 0, NULL },                                \
+    { "reference", 0, CLI_FLAG, &(o)->settings.reference, NULL,                                                        \
+      "compute in scalar double precision without fusion: slow, to check the rest", 0, 0, NULL },                      \
+    { "verbose", 'v', CLI_FLAG, &(o)->verbose, NULL, "say on stderr what is loaded and how much memory it takes",      \
+      0, 0, NULL }
+/* clang-format on */
 
 /* Settings' log listener: "vact: ..." on stderr. */
 void cli_log(void *user, vact_log_level level, const char *line);
