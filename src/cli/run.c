@@ -76,7 +76,7 @@ static void print_table(const vact_model_info *info, const vact_reply *reply)
 {
     printf("step");
     for (int32_t j = 0; j < info->action_dim; j++)
-        printf("  action %-2d", j);
+        printf("%*s%d", j < 10 ? 10 : 9, "action ", j);
     printf("\n");
     for (int32_t i = 0; i < info->horizon; i++) {
         printf("%4d", i);

@@ -65,7 +65,7 @@ complains 1 'vact: no/such/x.gguf: cannot create a temporary file beside it: No 
 
 # ---- run ----
 expect 0 "$vact" run m.gguf --request "$request"
-prints '^step  action 0'
+prints '^step   action 0   action 1'
 prints 'ms: vision .*prefix .*denoise'
 expect 0 "$vact" run m.gguf --request "$request" --json
 prints '"actions":\[\[.*"timing_ms":{"total":'
