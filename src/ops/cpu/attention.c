@@ -2,7 +2,7 @@
  * rows x keys matrix is ever made. Both products run on the GEMM kernel, because kv_write has left keys and values
  * as its panels. A row skips nothing that it sees and adds exact zeros for what it doesn't, so its bits depend on
  * its own span only, not on the rows computed beside it. */
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/parts.h"
 
 #include <math.h>
 #include <string.h>

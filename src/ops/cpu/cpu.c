@@ -1,6 +1,7 @@
 #include "ops/cpu/cpu.h"
 
 #include "base/error.h"
+#include "ops/cpu/parts.h"
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ static vact_scratch scratch(const vact_device *device, const vact_op *op)
     case VACT_OP_ATTENTION:
         return vact_cpu_attention_scratch(&op->attention);
     default:
-        return vact_cpu_rows_scratch(op);
+        return (vact_scratch){ 0, 0 };
     }
 }
 

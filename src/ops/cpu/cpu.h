@@ -2,58 +2,10 @@
 #ifndef VACT_OPS_CPU_H
 #define VACT_OPS_CPU_H
 
-#include "base/threads.h"
 #include "kernels/kernels.h"
 #include "ops/ops.h"
 
-/* threads >= 1. */
+/* threads >= 1. The kernels are borrowed. */
 vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int threads, vact_error *err);
-
-/* ---- between the files of this folder ---- */
-
-typedef struct vact_cpu {
-    vact_device device;
-    const vact_kernels *k;
-    vact_pool *pool;
-    void *block;
-    float *memory; /* in block, aligned: slab, shared scratch, then every thread's */
-    float *shared, *private;
-    size_t per_thread;
-} vact_cpu;
-
-static inline float *vact_cpu_row(const vact_cpu *cpu, vact_buf buf, int32_t row)
-{
-    return cpu->memory + buf.at + (size_t)row * (size_t)buf.stride;
-}
-
-static inline float *vact_cpu_scratch(const vact_cpu *cpu, int thread)
-{
-    return cpu->private + (size_t)thread * cpu->per_thread;
-}
-
-static inline int32_t vact_ceil_div(int32_t a, int32_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static inline int32_t vact_min_i32(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* K: [group][head][capacity / 16][head_dim][16], panels for q k^T.
- * V: [group][head][head_dim / 16][capacity][16], panels for p v. Both rounded up to whole panels. */
-size_t vact_cpu_kv_half(const vact_kv *kv); /* floats of K, and of V */
-
-vact_scratch vact_cpu_site_scratch(const vact_site_args *site);
-void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site);
-
-vact_scratch vact_cpu_attention_scratch(const vact_attention_args *attention);
-void vact_cpu_attention(vact_cpu *cpu, const vact_attention_args *attention);
-void vact_cpu_kv_write(vact_cpu *cpu, vact_kv kv, int32_t first, vact_buf k, vact_buf v);
-
-/* Everything that works row by row. */
-vact_scratch vact_cpu_rows_scratch(const vact_op *op);
-void vact_cpu_rows(vact_cpu *cpu, const vact_op *op);
 
 #endif

@@ -1,5 +1,5 @@
 /* What works row by row: each thread claims a few rows at a time. */
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/parts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -48,12 +48,17 @@ static void norm_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
         cpu->k->rms_norm(y, x, norm->weight, norm->eps, cols);
 }
 
-static void add_table_row(const vact_cpu *cpu, const vact_op *op, int32_t row, float *decoded)
+static void add_table_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 {
+    enum { CHUNK = 256 }; /* a multiple of every block */
     const vact_weight *table = op->add_table.table;
-    const size_t cols = (size_t)table->cols;
-    cpu->k->decode[table->dtype](decoded, vact_weight_row(table, row % table->rows), cols);
-    cpu->k->add(vact_cpu_row(cpu, op->add_table.y, row), decoded, cols);
+    const vact_weight one_row = { vact_weight_row(table, row % table->rows), table->dtype, 1, table->cols, 0 };
+    float decoded[CHUNK];
+    for (int32_t at = 0; at < table->cols; at += CHUNK) {
+        const int32_t n = vact_min_i32(CHUNK, table->cols - at);
+        cpu->k->decode[table->dtype](decoded, vact_weight_cols(one_row, at, n).data, (size_t)n);
+        cpu->k->add(vact_cpu_row(cpu, op->add_table.y, row) + at, decoded, (size_t)n);
+    }
 }
 
 static void rope_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
@@ -84,65 +89,26 @@ static void shuffle_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
         }
 }
 
-static void do_row(const vact_cpu *cpu, const vact_op *op, int32_t row, float *scratch)
+static void axpy_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 {
-    switch (op->kind) {
-    case VACT_OP_UPLOAD:
-        upload_row(cpu, op, row);
-        break;
-    case VACT_OP_PATCHIFY:
-        patchify_row(cpu, op, row);
-        break;
-    case VACT_OP_EMBED:
-        embed_row(cpu, op, row);
-        break;
-    case VACT_OP_NORM:
-        norm_row(cpu, op, row);
-        break;
-    case VACT_OP_ADD_TABLE:
-        add_table_row(cpu, op, row, scratch);
-        break;
-    case VACT_OP_ROPE:
-        rope_row(cpu, op, row);
-        break;
-    case VACT_OP_COPY:
-        copy_row(cpu, op, row);
-        break;
-    case VACT_OP_AXPY:
-        cpu->k->axpy(vact_cpu_row(cpu, op->axpy.y, row), op->axpy.a, vact_cpu_row(cpu, op->axpy.x, row),
-                     (size_t)op->axpy.y.cols);
-        break;
-    case VACT_OP_PIXEL_SHUFFLE:
-        shuffle_row(cpu, op, row);
-        break;
-    default:
-        assert(false && "an op with a file of its own");
-    }
+    cpu->k->axpy(vact_cpu_row(cpu, op->axpy.y, row), op->axpy.a, vact_cpu_row(cpu, op->axpy.x, row),
+                 (size_t)op->axpy.y.cols);
 }
 
-static int32_t row_count(const vact_op *op)
-{
-    switch (op->kind) {
-    case VACT_OP_UPLOAD:
-        return op->upload.y.rows;
-    case VACT_OP_PATCHIFY:
-        return op->patchify.y.rows;
-    case VACT_OP_EMBED:
-        return op->embed.y.rows;
-    case VACT_OP_NORM:
-        return op->norm.y.rows;
-    case VACT_OP_ADD_TABLE:
-        return op->add_table.y.rows;
-    case VACT_OP_ROPE:
-        return op->rope.x.rows;
-    case VACT_OP_COPY:
-        return op->copy.y.rows;
-    case VACT_OP_AXPY:
-        return op->axpy.y.rows;
-    default:
-        return op->shuffle.y.rows;
-    }
-}
+static const struct {
+    void (*row)(const vact_cpu *cpu, const vact_op *op, int32_t row);
+    size_t y; /* of the vact_buf in the op whose rows are made */
+} row_ops[VACT_OP_KINDS] = {
+    [VACT_OP_UPLOAD] = { upload_row, offsetof(vact_op, upload.y) },
+    [VACT_OP_PATCHIFY] = { patchify_row, offsetof(vact_op, patchify.y) },
+    [VACT_OP_EMBED] = { embed_row, offsetof(vact_op, embed.y) },
+    [VACT_OP_NORM] = { norm_row, offsetof(vact_op, norm.y) },
+    [VACT_OP_ADD_TABLE] = { add_table_row, offsetof(vact_op, add_table.y) },
+    [VACT_OP_ROPE] = { rope_row, offsetof(vact_op, rope.x) },
+    [VACT_OP_COPY] = { copy_row, offsetof(vact_op, copy.y) },
+    [VACT_OP_AXPY] = { axpy_row, offsetof(vact_op, axpy.y) },
+    [VACT_OP_PIXEL_SHUFFLE] = { shuffle_row, offsetof(vact_op, shuffle.y) },
+};
 
 typedef struct row_job {
     const vact_cpu *cpu;
@@ -152,19 +118,17 @@ typedef struct row_job {
 
 static void rows_tile(void *context, int tile, int thread)
 {
+    (void)thread;
     const row_job *job = context;
     const int32_t end = vact_min_i32((tile + 1) * ROWS, job->rows);
     for (int32_t row = tile * ROWS; row < end; row++)
-        do_row(job->cpu, job->op, row, vact_cpu_scratch(job->cpu, thread));
-}
-
-vact_scratch vact_cpu_rows_scratch(const vact_op *op)
-{
-    return (vact_scratch){ 0, op->kind == VACT_OP_ADD_TABLE ? (size_t)op->add_table.table->cols : 0 };
+        row_ops[job->op->kind].row(job->cpu, job->op, row);
 }
 
 void vact_cpu_rows(vact_cpu *cpu, const vact_op *op)
 {
-    row_job job = { cpu, op, row_count(op) };
+    assert(row_ops[op->kind].row);
+    const vact_buf *y = (const vact_buf *)(const void *)((const char *)op + row_ops[op->kind].y);
+    row_job job = { cpu, op, y->rows };
     vact_pool_run(cpu->pool, rows_tile, &job, vact_ceil_div(job.rows, ROWS));
 }

@@ -3,7 +3,7 @@
  * Rows are normed once into shared scratch. Then tiles of 64 output channels by up to 512 rows are claimed by
  * threads: a tile decodes and packs its weights into panels [k][16] (any type, at a cost that the rows amortise),
  * multiplies 6 rows at a time and finishes those rows while they are in the first-level cache. */
-#include "ops/cpu/cpu.h"
+#include "ops/cpu/parts.h"
 
 #include <string.h>
 
@@ -56,17 +56,16 @@ static void norm_tile(void *context, int tile, int thread)
 static void pack_weights(const vact_kernels *k, float *panels, const vact_weight *w, int32_t first, int32_t n,
                          float *rows)
 {
-    const vact_dtype_info *type = vact_dtype_get(w->dtype);
     for (int32_t p = 0; p < n; p += VACT_PANEL, panels += (size_t)w->cols * VACT_PANEL) {
         const int32_t live = vact_min_i32(VACT_PANEL, n - p);
         if (live < VACT_PANEL)
             memset(rows + live * KB, 0, (size_t)(VACT_PANEL - live) * KB * sizeof(float));
         for (int32_t at = 0; at < w->cols; at += KB) {
-            const size_t count = (size_t)vact_min_i32(KB, w->cols - at);
-            const size_t skip = (size_t)at / type->block * type->block_bytes;
+            const int32_t count = vact_min_i32(KB, w->cols - at);
+            const vact_weight part = vact_weight_cols(*w, at, count);
             for (int32_t i = 0; i < live; i++)
-                k->decode[w->dtype](rows + i * KB, vact_weight_row(w, first + p + i) + skip, count);
-            k->pack(panels + (size_t)at * VACT_PANEL, rows, KB, count);
+                k->decode[w->dtype](rows + i * KB, vact_weight_row(&part, first + p + i), (size_t)count);
+            k->pack(panels + (size_t)at * VACT_PANEL, rows, KB, (size_t)count);
         }
     }
 }
