@@ -3,6 +3,7 @@
 #include "models/golden.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -204,6 +205,41 @@ static void test_a_session_remembers_nothing(void **state)
     vact_session_close(&fresh);
 }
 
+typedef struct robot {
+    vact_session *session;
+    golden_answer answer;
+} robot;
+
+static void *predict_often(void *argument)
+{
+    robot *one = argument;
+    const json_t *request = json_object_get(golden_case(golden, "base"), "request");
+    for (int i = 0; i < 20; i++) {
+        free(one->answer.actions);
+        one->answer = golden_predict(one->session, model, request);
+    }
+    return NULL;
+}
+
+static void test_sessions_share_a_model_between_threads(void **state)
+{
+    (void)state;
+    enum { ROBOTS = 3 };
+    robot robots[ROBOTS] = { 0 };
+    pthread_t threads[ROBOTS];
+    for (int i = 0; i < ROBOTS; i++) {
+        robots[i].session = golden_session(model, &(vact_settings){ .threads = 2, .max_views = 2 });
+        assert_int_equal(pthread_create(&threads[i], NULL, predict_often, &robots[i]), 0);
+    }
+    for (int i = 0; i < ROBOTS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        vact_session_close(&robots[i].session);
+        assert_same_bits(&robots[0].answer, &robots[i].answer);
+    }
+    for (int i = 0; i < ROBOTS; i++)
+        free(robots[i].answer.actions);
+}
+
 typedef struct embeddings {
     float values[3 * 64 * 16];
     size_t n;
@@ -291,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_every_exact_trace_agrees),
         cmocka_unit_test(test_threads_do_not_change_bits),
         cmocka_unit_test(test_a_session_remembers_nothing),
+        cmocka_unit_test(test_sessions_share_a_model_between_threads),
         cmocka_unit_test(test_a_view_has_the_same_bits_alone_or_among_others),
         cmocka_unit_test(test_the_reply_names_a_seed_that_repeats_it),
         cmocka_unit_test(test_one_denoise_step_is_noise_minus_velocity),
