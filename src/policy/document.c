@@ -105,6 +105,9 @@ static vact_status read_int(const reader *r, const json_t *value, const char *fi
     if (!json_is_integer(value))
         return wrong_kind(r, field, "an integer", value);
     const json_int_t v = json_integer_value(value);
+    if (v != lo && lo == hi)
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %lld, expected %lld", r->name, field, (long long)v,
+                         (long long)lo);
     if (v < lo || v > hi)
         return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %lld, expected %lld to %lld", r->name, field,
                          (long long)v, (long long)lo, (long long)hi);

@@ -95,7 +95,7 @@ run 1 'no.json: No such file or directory' --expect no.json
 complains 1 'vact: no.json: No such file or directory' "$vact" run m.gguf --request no.json
 complains 1 'vact: no.gguf: No such file or directory' "$vact" run no.gguf --request "$request"
 sed 's/"width":32/"width":31/' "$request" >off.json
-complains 1 'vact: off.json: field images[0].width is 31, expected 32 to 32' "$vact" run m.gguf --request off.json
+complains 1 'vact: off.json: field images[0].width is 31, expected 32' "$vact" run m.gguf --request off.json
 sed 's/"tokens"/"token"/' "$request" >typo.json
 complains 1 'vact: typo.json: unknown field token, did you mean tokens?' "$vact" run m.gguf --request typo.json
 head -c 1000000 m.gguf >cut.gguf
