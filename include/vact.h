@@ -79,7 +79,8 @@ typedef struct vact_settings {
     int32_t max_views;     /* most camera views of a request, 1..16; memory is planned for it */
     bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
     const char *isa;       /* highest instruction set to use, "scalar" or "avx2"; NULL: the best here */
-    void (*log)(void *user, vact_log_level level, const char *line); /* NULL: silent */
+    /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */
+    void (*log)(void *user, vact_log_level level, const char *line);
     void *log_user;
 } vact_settings;
 
@@ -208,7 +209,7 @@ typedef void (*vact_progress_fn)(void *user, double done);
 
 /* From now on `fn` is called now and then during this session's predictions (NULL: no longer). A prediction that
  * reports its progress allocates a little to know the whole. */
-VACT_API void vact_session_progress(vact_session *session, vact_progress_fn fn, void *user);
+VACT_API void vact_progress(vact_session *session, vact_progress_fn fn, void *user);
 
 /* ---- cost ---- */
 

@@ -141,7 +141,7 @@ static int predict(vact_session *session, const vact_model_info *info, const vac
     if (document->trace)
         vact_trace(session, keep_trace, &traces);
     cli_progress progress = cli_progress_start("predicting");
-    vact_session_progress(session, cli_progress_update, &progress);
+    vact_progress(session, cli_progress_update, &progress);
     const vact_status status = vact_predict(session, &document->request, &reply, &err);
     cli_progress_end(&progress);
     int code = CLI_OK;

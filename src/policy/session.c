@@ -192,7 +192,7 @@ void vact_trace(vact_session *session, vact_trace_fn fn, void *user)
     session->run.trace_user = user;
 }
 
-void vact_session_progress(vact_session *session, vact_progress_fn fn, void *user)
+void vact_progress(vact_session *session, vact_progress_fn fn, void *user)
 {
     session->run.progress = fn;
     session->run.progress_user = user;

@@ -366,9 +366,9 @@ static void test_progress_rises_to_one(void **state)
     (void)state;
     double last = 0;
     vact_request q = good_request();
-    vact_session_progress(session, count_progress, &last);
+    vact_progress(session, count_progress, &last);
     predict_ok(&q, actions);
-    vact_session_progress(session, NULL, NULL);
+    vact_progress(session, NULL, NULL);
     assert_true(last > 0.999999);
 }
 
