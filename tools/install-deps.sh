@@ -11,6 +11,13 @@ need() # PACKAGE TEST ...
     "$@" >/dev/null 2>&1 || missing="$missing $package"
 }
 
+links() # a compiler can come without the C library's files to link with
+{
+    echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null
+}
+
+need gcc command -v cc
+need libc6-dev links
 need cmake command -v cmake
 need ninja-build command -v ninja
 need pkg-config command -v pkg-config
