@@ -10,7 +10,7 @@ int main(int argc, char **argv)
 {
     vact_model *model = NULL;
     vact_session *session = NULL;
-    vact_error err = { 0 };
+    vact_error err;
     if (argc != 2) {
         fprintf(stderr, "usage: %s model.gguf\n", argv[0]);
         return 2;

@@ -41,7 +41,7 @@ static void read_request(const vact_document *document)
     read_floats(q->image_embeddings, (int64_t)q->n_embedded_views * info.view_tokens * info.embedding_width);
     read_floats(q->state, q->n_state);
     read_floats(q->noise, (int64_t)info.horizon * info.max_action_dim);
-    (void)vact_document_traces(document, "prefix.0.k");
+    (void)vact_traces_match(document->trace, "prefix.0.k");
 }
 
 static void check_failure(vact_status status, const vact_error *err)

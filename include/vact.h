@@ -6,7 +6,7 @@
  *
  *     vact_model *model = NULL;
  *     vact_session *session = NULL;
- *     vact_error err = { 0 };
+ *     vact_error err;
  *     if (vact_model_open(&model, "smolvla.gguf", NULL, &err) == VACT_OK &&
  *         vact_session_open(&session, model, NULL, &err) == VACT_OK &&
  *         vact_predict(session, &request, &reply, &err) == VACT_OK)
@@ -57,7 +57,7 @@ typedef enum vact_status {
 #undef VACT_STATUS_ENUM
 } vact_status;
 
-/* The caller's, zeroed before the call. The first failure is kept. */
+/* The caller's. Each call that takes one clears it first, so it needs no preparing and can be used again. */
 typedef struct vact_error {
     vact_status code;
     char text[512];
@@ -73,10 +73,12 @@ VACT_API const char *vact_version(void);
 
 typedef enum vact_log_level { VACT_LOG_WARNING, VACT_LOG_INFO } vact_log_level;
 
+enum { VACT_MAX_VIEWS = 16 };
+
 typedef struct vact_settings {
     int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
     int32_t denoise_steps; /* 1..1000; 0: the file's own number */
-    int32_t max_views;     /* most camera views of a request, 1..16; memory is planned for it */
+    int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: 3. Memory is planned for it */
     bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
     const char *isa;       /* highest instruction set to use, "scalar" or "avx2"; NULL: the best here */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */
@@ -84,7 +86,7 @@ typedef struct vact_settings {
     void *log_user;
 } vact_settings;
 
-/* threads 0, denoise_steps 0, max_views 3, everything else off. */
+/* All 0, false and NULL. */
 VACT_API void vact_settings_default(vact_settings *settings);
 
 /* ---- model ---- */
@@ -120,7 +122,7 @@ VACT_API vact_status vact_model_open(vact_model **out, const char *path, const v
 /* Accepts NULL and a pointer to NULL; nulls *model. All its sessions must be closed before. */
 VACT_API void vact_model_close(vact_model **model);
 
-/* Borrowed from the model. */
+/* Borrowed from the model; NULL for NULL. */
 VACT_API const vact_model_info *vact_model_get_info(const vact_model *model);
 
 /* ---- session ---- */
@@ -135,8 +137,8 @@ VACT_API vact_status vact_session_open(vact_session **out, const vact_model *mod
 /* Accepts NULL and a pointer to NULL; nulls *session. */
 VACT_API void vact_session_close(vact_session **session);
 
-/* Bytes that vact_session_open would plan for these settings, in *bytes; nothing is allocated
- * for the session itself. */
+/* Bytes of working memory that a session with these settings (NULL: the model's own) allocates, in *bytes. Plans
+ * only: the memory is not taken. EARG: a setting out of range. ENOMEM. */
 VACT_API vact_status vact_session_bytes(const vact_model *model, const vact_settings *settings, uint64_t *bytes,
                                         vact_error *err);
 
@@ -149,7 +151,7 @@ typedef enum vact_pixel_format {
 
 /* Prepared pixels: already of the model's size, row-major, interleaved RGB, no row padding. */
 typedef struct vact_image {
-    const void *data;
+    const void *data; /* VACT_RGB_F32: aligned to 4 bytes */
     int32_t width, height;
     vact_pixel_format format;
 } vact_image;
@@ -182,14 +184,15 @@ typedef struct vact_timing {
 } vact_timing;
 
 typedef struct vact_reply {
-    float *actions; /* the caller's, [horizon, action_dim], row-major */
+    float *actions; /* the caller's, [horizon, action_dim], row-major, in the request's action_units */
     uint64_t seed;  /* that the noise came from; 0 where the request gave the noise */
     vact_timing timing;
     const char *device; /* that encoded the views; borrowed from the session */
 } vact_reply;
 
-/* One action chunk. The first call included, nothing is allocated.
- * EINPUT: the request is refused and `actions` is untouched. */
+/* One action chunk. The first call included, nothing is allocated. On any failure `actions` is untouched.
+ * EARG: an argument is NULL. EINPUT: the request is refused. EMODEL: the network gave a NaN or an infinity.
+ * EDEVICE: the device failed. ENOMEM: only while progress is reported. */
 VACT_API vact_status vact_predict(vact_session *session, const vact_request *request, vact_reply *reply,
                                   vact_error *err);
 
@@ -199,7 +202,7 @@ VACT_API vact_status vact_predict(vact_session *session, const vact_request *req
 typedef void (*vact_trace_fn)(void *user, const char *name, const float *values, int32_t rows, int32_t cols);
 
 /* From now on every named intermediate of this session's predictions is handed to `fn`
- * (NULL: no longer). Names are those of docs/numerics.md. */
+ * (NULL: no longer). Names are those of docs/numerics.md. NULL session: nothing happens. */
 VACT_API void vact_trace(vact_session *session, vact_trace_fn fn, void *user);
 
 /* ---- progress ---- */
@@ -208,7 +211,7 @@ VACT_API void vact_trace(vact_session *session, vact_trace_fn fn, void *user);
 typedef void (*vact_progress_fn)(void *user, double done);
 
 /* From now on `fn` is called now and then during this session's predictions (NULL: no longer). A prediction that
- * reports its progress allocates a little to know the whole. */
+ * reports its progress allocates a little to know the whole. NULL session: nothing happens. */
 VACT_API void vact_progress(vact_session *session, vact_progress_fn fn, void *user);
 
 /* ---- cost ---- */
@@ -223,7 +226,7 @@ typedef struct vact_cost {
 } vact_cost;
 
 /* What one prediction with so many views (1..settings' max_views) and tokens computes in a session with these
- * settings (NULL: the model's own), by counting, not by running. */
+ * settings (NULL: the model's own), by counting, not by running. EARG: a number out of range. ENOMEM. */
 VACT_API vact_status vact_session_cost(const vact_model *model, const vact_settings *settings, int32_t views,
                                        int32_t tokens, vact_cost *cost, vact_error *err);
 

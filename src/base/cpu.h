@@ -14,7 +14,8 @@ int vact_cpu_count(void);
  * (/proc/self/cgroup) lists and of their parents below mount (/sys/fs/cgroup); 0: no limit. */
 int vact_cpu_quota(const char *cgroup_file, const char *mount);
 
-/* Name of a level; level of a name, or -1. */
+/* Name of a level; level of a name, or -1; all names. */
+#define VACT_ISA_NAMES "scalar, avx2"
 const char *vact_isa_name(vact_isa isa);
 int vact_isa_from_name(const char *name);
 

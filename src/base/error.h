@@ -4,6 +4,13 @@
 
 #include "vact.h"
 
+/* For the start of a public call; err may be NULL. */
+static inline void vact_error_clear(vact_error *err)
+{
+    if (err)
+        *err = (vact_error){ VACT_OK, { 0 } };
+}
+
 /* Fills err (may be NULL) unless it already holds a failure, and returns code. One line, no newline. */
 vact_status vact_fail(vact_error *err, vact_status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -5,20 +5,19 @@
 vact_rope_table vact_rope_make(vact_run *r, int32_t positions, int32_t head_dim, double base)
 {
     const vact_rope_table table = { vact_tmp(r, positions, head_dim), vact_tmp(r, positions, head_dim) };
-    float *cosine = vact_host(r, (size_t)head_dim, sizeof *cosine);
-    float *sine = vact_host(r, (size_t)head_dim, sizeof *sine);
+    const size_t values = (size_t)positions * (size_t)head_dim;
+    float *cosine = vact_host(r, values, sizeof *cosine), *sine = vact_host(r, values, sizeof *sine);
     if (!cosine || !sine)
         return table;
     const int32_t half = head_dim / 2;
-    for (int32_t p = 0; p < positions; p++) {
-        for (int32_t i = 0; i < half; i++) {
-            const double angle = p * pow(base, -2.0 * i / head_dim);
-            cosine[i] = cosine[i + half] = (float)cos(angle);
-            sine[i] = sine[i + half] = (float)sin(angle);
+    for (int32_t p = 0; p < positions; p++)
+        for (int32_t i = 0; i < head_dim; i++) {
+            const double angle = p * pow(base, -2.0 * (i % half) / head_dim);
+            cosine[(size_t)p * (size_t)head_dim + (size_t)i] = (float)cos(angle);
+            sine[(size_t)p * (size_t)head_dim + (size_t)i] = (float)sin(angle);
         }
-        vact_upload(r, vact_rows(table.cos, p, 1), cosine);
-        vact_upload(r, vact_rows(table.sin, p, 1), sine);
-    }
+    vact_upload(r, table.cos, cosine);
+    vact_upload(r, table.sin, sine);
     return table;
 }
 

@@ -18,7 +18,7 @@ typedef struct bench_options {
 
 /* One set of options under measurement. */
 typedef struct variant {
-    const char *label; /* NULL unless --ab */
+    const char *label; /* its options; NULL unless --ab */
     vact_settings settings;
     vact_session *session;
     vact_cost cost;
@@ -128,9 +128,10 @@ static double total_gflop(const variant *v)
 static void print_table(const bench *b, const variant *v)
 {
     const double p50 = quantile(b, v->ms[TOTAL], 0.5);
-    printf("%s%s%d view%s, %d thread%s, %d runs\n", v->label ? v->label : "", v->label ? ": " : "", b->request.n_images,
-           b->request.n_images == 1 ? "" : "s", v->settings.threads, v->settings.threads == 1 ? "" : "s",
-           b->options->reps);
+    if (v->label)
+        printf("%c \"%s\": ", v == b->variants ? 'A' : 'B', v->label);
+    printf("%d view%s, %d thread%s, %d runs\n", b->request.n_images, b->request.n_images == 1 ? "" : "s",
+           v->settings.threads, v->settings.threads == 1 ? "" : "s", b->options->reps);
     printf("  %-8s %10s %10s %10s %10s %10s\n", "", "min ms", "p50 ms", "p90 ms", "GFLOP", "GFLOP/s");
     printf("  %-8s %10.1f %10.1f %10.1f %10.1f %10.1f\n", "total", quantile(b, v->ms[TOTAL], 0), p50,
            quantile(b, v->ms[TOTAL], 0.9), total_gflop(v), total_gflop(v) / p50 * 1e3);
@@ -143,11 +144,48 @@ static void print_table(const bench *b, const variant *v)
            quantile(b, v->ms[CPU], 0.9));
 }
 
+/* B over A: the median of the ratios of runs that followed each other. */
+static double ratio(const bench *b, int series)
+{
+    double *ratios = vact_arena_take(b->arena, (size_t)b->options->reps, sizeof *ratios);
+    for (int i = 0; ratios && i < b->options->reps; i++)
+        ratios[i] = b->variants[1].ms[series][i] / b->variants[0].ms[series][i];
+    return ratios ? quantile(b, ratios, 0.5) : -1;
+}
+
+static void print_ratios(const bench *b)
+{
+    printf("B/A, median of pairs:");
+    for (int s = 0; s < SERIES; s++)
+        printf("%s %s %.3f", s ? "," : "", series_names[s], ratio(b, s));
+    printf("\n");
+}
+
+static void print_json_ratios(const bench *b)
+{
+    printf("\"b_over_a\":{");
+    for (int s = 0; s < SERIES; s++)
+        printf("%s\"%s\":%.4f", s ? "," : "", series_names[s], ratio(b, s));
+    printf("},");
+}
+
+/* The variant's letter and options; B carries the ratios. */
+static void print_json_label(const bench *b, const variant *v)
+{
+    const bool second = v != b->variants;
+    printf("\"variant\":\"%c\",\"options\":\"", second ? 'B' : 'A');
+    for (const char *c = v->label; *c; c++)
+        printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    printf("\",");
+    if (second)
+        print_json_ratios(b);
+}
+
 static void print_json(bench *b, const variant *v)
 {
     printf("%s\n  {\"views\":%d,\"threads\":%d,", b->printed++ ? "," : "", b->request.n_images, v->settings.threads);
     if (v->label)
-        printf("\"variant\":\"%s\",", v->label);
+        print_json_label(b, v);
     printf("\"min_ms\":%.3f,\"p50_ms\":%.3f,\"p90_ms\":%.3f,\"cpu_ms\":%.3f,\"stages\":{", quantile(b, v->ms[TOTAL], 0),
            quantile(b, v->ms[TOTAL], 0.5), quantile(b, v->ms[TOTAL], 0.9), quantile(b, v->ms[CPU], 0.5));
     for (int s = VISION; s <= DENOISE; s++) {
@@ -156,19 +194,6 @@ static void print_json(bench *b, const variant *v)
                gflop, gflop / ms * 1e3);
     }
     printf("}}");
-}
-
-/* B over A, pair by pair; the median of those ratios. */
-static void print_ratios(bench *b)
-{
-    const variant *v = b->variants;
-    double *ratios = vact_arena_take(b->arena, (size_t)b->options->reps, sizeof *ratios);
-    for (int s = 0; ratios && s < SERIES; s++) {
-        for (int i = 0; i < b->options->reps; i++)
-            ratios[i] = v[1].ms[s][i] / v[0].ms[s][i];
-        printf("%s%s %.3f", s ? ", " : "B/A, median of pairs: ", series_names[s], quantile(b, ratios, 0.5));
-    }
-    printf("\n");
 }
 
 /* ---- the command ---- */
@@ -217,7 +242,7 @@ static bool parse_variant(bench *b, int i, const char *text)
     if (cli_parse(&cli_bench, options, argc, argv, NULL, 0) < 0)
         return false;
     v->settings = o.settings;
-    v->label = i ? "B" : "A";
+    v->label = text;
     return true;
 }
 
@@ -254,15 +279,15 @@ static int bench_model(const char *path, const bench_options *o, vact_arena *are
         return CLI_USAGE;
     vact_status status = vact_model_open(&model, path, &o->model.settings, &err);
     b.model = model;
+    if (o->json && status == VACT_OK)
+        printf("{\"runs\":[");
     if (status == VACT_OK) {
         const int32_t most = vact_model_get_info(model)->max_tokens;
         b.tokens = o->tokens ? o->tokens : most < 16 ? most : 16;
     }
-    if (o->json)
-        printf("{\"runs\":[");
     for (int i = 0; i < n && status == VACT_OK; i++)
         status = bench_views(&b, views[i], &err);
-    if (o->json)
+    if (o->json && model)
         printf("\n]}\n");
     vact_model_close(&model);
     return status == VACT_OK ? CLI_OK : cli_fail("%s", err.text);

@@ -42,6 +42,33 @@ static void print_fault(void *user, const char *line)
     printf("    %s\n", line);
 }
 
+typedef struct reading {
+    const vact_gguf *gguf;
+    bool *read; /* of each tensor */
+} reading;
+
+static bool mark_read(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    (void)row, (void)table, (void)layer;
+    const reading *r = user;
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(r->gguf, name);
+    if (t)
+        r->read[t - r->gguf->tensors] = true;
+    return true;
+}
+
+/* Tensors that a healthy file holds beside what its architecture reads. */
+static void print_unread(const vact_gguf *gguf, const vact_arch *arch, const void *model, vact_arena *arena)
+{
+    reading r = { gguf, vact_arena_take(arena, (size_t)gguf->n_tensors, sizeof(bool)) };
+    if (!r.read)
+        return;
+    vact_schema_walk(&arch->schema, model, mark_read, &r);
+    for (uint64_t i = 0; i < gguf->n_tensors; i++)
+        if (!r.read[i])
+            printf("    (%s is not read)\n", gguf->tensors[i].name);
+}
+
 /* Every fault of the file under its architecture's schema; their number, or -1. */
 static int print_faults(const vact_gguf *gguf, const vact_arch *arch)
 {
@@ -57,8 +84,10 @@ static int print_faults(const vact_gguf *gguf, const vact_arch *arch)
         vact_schema_read(&arch->schema, gguf, model, &faults);
     if (model && faults.count == 0)
         status = vact_schema_bind(&arch->schema, gguf, model, kernels.decode, &arena, &faults, &err);
-    if (status == VACT_OK && faults.count == 0)
+    if (status == VACT_OK && faults.count == 0) {
         printf("    none\n");
+        print_unread(gguf, arch, model, &arena);
+    }
     vact_arena_free(&arena);
     return status == VACT_OK ? faults.count : -1;
 }
@@ -72,7 +101,8 @@ static vact_status print_cost(const char *path, vact_error *err)
     if (status != VACT_OK)
         return status;
     const vact_model_info *info = vact_model_get_info(model);
-    printf("\n%s: %lld parameters; image %d, tokens up to %d, state %d (%d), chunk %d x %d (%d), %d denoise steps\n",
+    printf("\n%s: %lld parameters; image %d, up to %d tokens, state %d (padded to %d), action chunk %d x %d (padded to "
+           "%d), %d denoise steps\n",
            info->arch, (long long)info->parameters, info->image_size, info->max_tokens, info->state_dim,
            info->max_state_dim, info->horizon, info->action_dim, info->max_action_dim, info->denoise_steps);
     printf("\n%-6s %14s %14s %14s %14s %14s\n", "views", "vision GFLOP", "prefix", "denoise", "total", "session MB");

@@ -14,36 +14,6 @@ typedef struct run_options {
     double tolerance;
 } run_options;
 
-typedef struct traced {
-    const vact_document *document;
-    vact_arena *arena;
-    vact_reply_trace *list;
-    size_t n, room;
-    bool out_of_memory;
-} traced;
-
-static void keep_trace(void *user, const char *name, const float *values, int32_t rows, int32_t cols)
-{
-    traced *t = user;
-    if (t->out_of_memory || !vact_document_traces(t->document, name))
-        return;
-    const size_t count = (size_t)rows * (size_t)cols;
-    float *copy = vact_arena_take(t->arena, count, sizeof *copy);
-    const char *kept = vact_arena_text(t->arena, name, strlen(name));
-    if (t->n == t->room) {
-        const size_t room = t->room ? 2 * t->room : 64;
-        vact_reply_trace *more = realloc(t->list, room * sizeof *more);
-        if (more)
-            t->list = more, t->room = room;
-    }
-    if (!copy || !kept || t->n == t->room) {
-        t->out_of_memory = true;
-        return;
-    }
-    memcpy(copy, values, count * sizeof *copy);
-    t->list[t->n++] = (vact_reply_trace){ kept, copy, rows, cols };
-}
-
 /* Options that replace what the document says. False after a complaint. */
 static bool override(vact_document *document, const run_options *o)
 {
@@ -63,6 +33,7 @@ static bool override(vact_document *document, const run_options *o)
             return false;
         q->state = state;
         q->n_state = n;
+        q->state_units = VACT_UNITS_REAL;
     }
     if (o->seed_given) {
         q->has_seed = true;
@@ -74,7 +45,7 @@ static bool override(vact_document *document, const run_options *o)
 
 static void print_table(const vact_model_info *info, const vact_reply *reply)
 {
-    printf("step");
+    printf(" row");
     for (int32_t j = 0; j < info->action_dim; j++)
         printf("%*s%d", j < 10 ? 10 : 9, "action ", j);
     printf("\n");
@@ -126,35 +97,57 @@ static int compare(FILE *out, const vact_model_info *info, const float *actions,
     return worst <= tolerance ? CLI_OK : CLI_FAILED;
 }
 
-static int predict(vact_session *session, const vact_model_info *info, const vact_document *document,
-                   const run_options *o, vact_arena *arena)
+/* Predicts into the reply, with a bar on the terminal and the traces that the document asks for. */
+static vact_status predict(vact_session *session, const vact_document *document, vact_reply *reply, vact_traces *traces,
+                           vact_error *err)
 {
-    vact_error err = { 0 };
-    vact_reply reply = { .actions =
-                             vact_arena_take(arena, (size_t)info->horizon * (size_t)info->action_dim, sizeof(float)) };
-    traced traces = { .document = document, .arena = arena };
-    const float *want = NULL;
-    if (!reply.actions)
-        return cli_fail("out of memory");
-    if (o->expect && !read_expected(info, o->expect, arena, &want))
-        return CLI_FAILED;
-    if (document->trace)
-        vact_trace(session, keep_trace, &traces);
+    if (document->trace) {
+        const vact_status status = vact_traces_open(traces, document->trace, err);
+        if (status != VACT_OK)
+            return status;
+        vact_trace(session, vact_traces_keep, traces);
+    }
     cli_progress progress = cli_progress_start("predicting");
     vact_progress(session, cli_progress_update, &progress);
-    const vact_status status = vact_predict(session, &document->request, &reply, &err);
+    const vact_status status = vact_predict(session, &document->request, reply, err);
     cli_progress_end(&progress);
-    int code = CLI_OK;
-    if (status != VACT_OK)
-        code = cli_fail("%s", err.text);
-    else if (traces.out_of_memory)
-        code = cli_fail("out of memory for traces");
-    else if (!o->json)
+    return status == VACT_OK && document->trace ? vact_traces_check(traces, err) : status;
+}
+
+static int predict_and_print(vact_session *session, const vact_model_info *info, const vact_document *document,
+                             const run_options *o, vact_arena *arena)
+{
+    vact_error err = { 0 };
+    vact_traces traces = { 0 };
+    vact_reply reply = { 0 };
+    const float *want = NULL;
+    if (document->trace && !o->json)
+        return cli_fail("the document asks for traces, which only --json prints");
+    if (o->expect && !read_expected(info, o->expect, arena, &want))
+        return CLI_FAILED;
+    reply.actions = vact_arena_take(arena, (size_t)info->horizon * (size_t)info->action_dim, sizeof(float));
+    if (!reply.actions)
+        return cli_fail("out of memory");
+    vact_status status = predict(session, document, &reply, &traces, &err);
+    if (status == VACT_OK && o->json)
+        status = vact_document_write(stdout, info, &document->request, &reply, traces.list, traces.n, &err);
+    else if (status == VACT_OK)
         print_table(info, &reply);
-    else if (vact_document_write(stdout, info, &document->request, &reply, traces.list, traces.n, &err) != VACT_OK)
-        code = cli_fail("%s", err.text);
-    free(traces.list);
-    return code == CLI_OK && want ? compare(o->json ? stderr : stdout, info, reply.actions, want, o->tolerance) : code;
+    vact_traces_close(&traces);
+    if (status != VACT_OK)
+        return cli_fail("%s", err.text);
+    return want ? compare(o->json ? stderr : stdout, info, reply.actions, want, o->tolerance) : CLI_OK;
+}
+
+static void print_memory(const vact_model *model, const vact_settings *settings)
+{
+    uint64_t planned = 0;
+    if (vact_session_bytes(model, settings, &planned, NULL) != VACT_OK)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "vact: memory: file %.1f MB, planned %.1f MB, peak resident %.1f MB\n",
+            (double)vact_model_get_info(model)->file_bytes / 1e6, (double)planned / 1e6,
+            (double)vact_peak_resident_bytes() / 1e6);
 }
 
 static int run_model(const char *path, run_options *o, vact_arena *arena)
@@ -177,15 +170,12 @@ static int run_model(const char *path, run_options *o, vact_arena *arena)
         const vact_request *q = &document.request;
         const int32_t views = q->image_embeddings ? q->n_embedded_views : q->n_images;
         settings->max_views = views > 0 ? views : 1;
-        uint64_t planned = 0;
         if (vact_session_open(&session, model, settings, &err) != VACT_OK)
             cli_fail("%s", err.text);
         else
-            code = predict(session, vact_model_get_info(model), &document, o, arena);
-        if (session && o->model.verbose && vact_session_bytes(model, settings, &planned, &err) == VACT_OK)
-            fprintf(stderr, "vact: memory: file %.1f MB, planned %.1f MB, peak resident %.1f MB\n",
-                    (double)vact_model_get_info(model)->file_bytes / 1e6, (double)planned / 1e6,
-                    (double)vact_peak_resident_bytes() / 1e6);
+            code = predict_and_print(session, vact_model_get_info(model), &document, o, arena);
+        if (session && o->model.verbose)
+            print_memory(model, settings);
     }
     vact_session_close(&session);
     vact_document_free(&document);

@@ -4,6 +4,14 @@
 #include "models/registry.h"
 #include <string.h>
 
+static int complain_size(const vact_arch *arch, const char *size)
+{
+    char known[128] = "";
+    for (const vact_preset *p = arch->schema.presets; p->name; p++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", p->name);
+    return cli_fail_usage(&cli_synth, "size \"%s\" is not known, expected one of: %s", size, known);
+}
+
 static int run(int argc, char **argv)
 {
     const char *size = "tiny", *path = NULL, *arch_name = NULL;
@@ -21,17 +29,15 @@ static int run(int argc, char **argv)
         return cli_fail_usage(&cli_synth, "%s is missing", operands < 1 ? "the architecture" : "-o <file>");
     const vact_arch *arch = vact_arch_find(arch_name, strlen(arch_name));
     if (!arch) {
-        fprintf(stderr, "vact: architecture \"%s\" is not known, expected one of:", arch_name);
-        for (int i = 0; vact_archs[i]; i++)
-            fprintf(stderr, " %s", vact_archs[i]->schema.arch);
-        fputc('\n', stderr);
-        return CLI_USAGE;
+        char known[256];
+        vact_arch_list(known, sizeof known);
+        return cli_fail_usage(&cli_synth, "architecture \"%s\" is not known, expected one of: %s", arch_name, known);
     }
     const vact_preset *preset = arch->schema.presets;
     while (preset->name && strcmp(preset->name, size) != 0)
         preset++;
     if (!preset->name)
-        return cli_fail_usage(&cli_synth, "size \"%s\" is not known, expected tiny or full", size);
+        return complain_size(arch, size);
     vact_error err = { 0 };
     cli_progress progress = cli_progress_start("writing");
     const vact_status status =

@@ -17,9 +17,10 @@ typedef struct vact_policy_statistics {
     vact_statistics state, action;
 } vact_policy_statistics;
 
-/* The most that requests of a session bring. */
+/* What a session is opened for: the most that its requests bring, and the flow's time at every denoise step. */
 typedef struct vact_limits {
     int32_t views, tokens, denoise_steps;
+    const double *times; /* [denoise_steps], for the call; 1 is noise */
 } vact_limits;
 
 /* What the prefix is made of. */
@@ -32,16 +33,16 @@ typedef struct vact_prefix_input {
 
 typedef struct vact_arch {
     vact_schema schema;
-    size_t state_bytes; /* of a session's state: buffers and host tables that outlive a stage */
+    size_t memory_bytes; /* of what a session remembers between stages: buffers, host tables; starts zeroed */
     void (*describe)(const void *model, vact_model_info *info, vact_policy_statistics *statistics);
 
     /* Once per session: tables, caches. Takes buffers that stay, and host memory by vact_host. */
-    void (*prepare)(vact_run *r, const void *model, void *state, const vact_limits *limits);
+    void (*prepare)(vact_run *r, const void *model, void *memory, const vact_limits *limits);
     /* images [n] -> out [n * view_tokens, embedding_width]. A view's rows don't depend on the others. */
-    void (*vision)(vact_run *r, const void *model, void *state, const vact_image *images, int32_t n, vact_buf out);
-    void (*prefix)(vact_run *r, const void *model, void *state, const vact_prefix_input *input);
+    void (*vision)(vact_run *r, const void *model, void *memory, const vact_image *images, int32_t n, vact_buf out);
+    void (*prefix)(vact_run *r, const void *model, void *memory, const vact_prefix_input *input);
     /* velocity [horizon, max_action_dim] at denoise step i of the chunk x. */
-    void (*step)(vact_run *r, const void *model, void *state, vact_buf x, int32_t i, vact_buf velocity);
+    void (*step)(vact_run *r, const void *model, void *memory, vact_buf x, int32_t i, vact_buf velocity);
 } vact_arch;
 
 #endif

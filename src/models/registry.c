@@ -19,7 +19,7 @@ const vact_arch *vact_arch_find(const char *name, size_t length)
     return NULL;
 }
 
-static void list_known(char *out, size_t size)
+void vact_arch_list(char *out, size_t size)
 {
     size_t used = 0;
     out[0] = 0;
@@ -30,7 +30,7 @@ static void list_known(char *out, size_t size)
 vact_status vact_arch_detect(const vact_arch **out, const vact_gguf *gguf, vact_error *err)
 {
     char known[256], shown[80];
-    list_known(known, sizeof known);
+    vact_arch_list(known, sizeof known);
     const vact_gguf_value *value = vact_gguf_find(gguf, "general.architecture");
     if (value && value->type != VACT_GGUF_STRING)
         return vact_fail(err, VACT_EFORMAT, "%s: key general.architecture has type %s, expected string", gguf->path,

@@ -8,6 +8,9 @@ extern const vact_arch vact_arch_smolvla;
 /* Every architecture; NULL ends. */
 extern const vact_arch *const vact_archs[];
 
+/* Their names, "a, b, c". */
+void vact_arch_list(char *out, size_t size);
+
 /* By name, or NULL. */
 const vact_arch *vact_arch_find(const char *name, size_t length);
 

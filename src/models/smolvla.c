@@ -224,7 +224,7 @@ static const vact_table tables[] = {
 };
 
 /* clang-format off */
-/* The vocabulary is that of the published files at every size: the peer's reader takes no other. */
+/* The vocabulary is that of the published files at every size: vla.cpp's reader takes no other. */
 static const struct config tiny = {
     .hidden = 16, .inter = 40, .q_heads = 6, .kv_heads = 2, .head_dim = 16, .layers = 4, .vocab = 49280,
     .expert = 24, .expert_inter = 48, .chunk = 5, .steps = 10, .max_state = 8, .max_action = 8, .state = 5,
@@ -263,7 +263,7 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
 
 /* ---- stages ---- */
 
-struct state {
+struct memory {
     vact_rope_table rope;
     vact_linear time_in_action; /* the columns of time_in that take the action embedding */
     vact_buf time;              /* [steps, expert]: those that take the time embedding, times it, plus bias */
@@ -273,11 +273,10 @@ struct state {
     int32_t prefix_rows;
 };
 
-/* emb = [sin(2 pi t / period_i), cos(...)], periods from min to max in geometric steps, t = 1 - step / steps. */
-static void time_embedding(const struct config *c, int32_t step, int32_t steps, float *emb)
+/* emb = [sin(2 pi t / period_i), cos(...)], periods from min to max in geometric steps. */
+static void time_embedding(const struct config *c, double t, float *emb)
 {
     const int32_t half = c->expert / 2;
-    const double t = 1 + step * (double)(float)(-1.0 / steps);
     for (int32_t i = 0; i < half; i++) {
         const double exponent = half > 1 ? (double)i / (half - 1) : 0;
         const double angle =
@@ -287,11 +286,11 @@ static void time_embedding(const struct config *c, int32_t step, int32_t steps, 
     }
 }
 
-static void prepare(vact_run *r, const void *model, void *state, const vact_limits *limits)
+static void prepare(vact_run *r, const void *model, void *memory, const vact_limits *limits)
 {
     const struct smolvla *m = model;
     const struct config *c = &m->c;
-    struct state *s = state;
+    struct memory *s = memory;
     const int32_t prefix = limits->views * c->image_tokens + limits->tokens + 1, steps = limits->denoise_steps;
 
     s->rope = vact_rope_make(r, prefix + c->chunk, c->head_dim, ROPE_BASE);
@@ -310,15 +309,15 @@ static void prepare(vact_run *r, const void *model, void *state, const vact_limi
     const size_t mark = vact_mark(r);
     const vact_buf embedded = vact_tmp(r, steps, c->expert);
     for (int32_t i = 0; i < steps; i++)
-        time_embedding(c, i, steps, emb + i * c->expert);
+        time_embedding(c, limits->times[i], emb + i * c->expert);
     vact_upload(r, embedded, emb);
     vact_site(r, .x = embedded, .out = { { s->time, &time } });
     vact_release(r, mark);
 }
 
-static void vision(vact_run *r, const void *model, void *state, const vact_image *images, int32_t n, vact_buf out)
+static void vision(vact_run *r, const void *model, void *memory, const vact_image *images, int32_t n, vact_buf out)
 {
-    (void)state;
+    (void)memory;
     const struct smolvla *m = model;
     const struct config *c = &m->c;
     const size_t start = vact_mark(r);
@@ -346,7 +345,7 @@ static void vision(vact_run *r, const void *model, void *state, const vact_image
 }
 
 /* Keys and values of prefix layer i, in the form that expert layer i sees them; and for the layer's own attention. */
-static void prefix_attention(vact_run *r, const struct smolvla *m, const struct state *s, int32_t i, vact_buf x)
+static void prefix_attention(vact_run *r, const struct smolvla *m, const struct memory *s, int32_t i, vact_buf x)
 {
     const struct config *c = &m->c;
     const vact_decoder_layer *w = &m->vlm[i];
@@ -384,11 +383,11 @@ static void prefix_attention(vact_run *r, const struct smolvla *m, const struct 
     vact_release(r, mark);
 }
 
-static void prefix(vact_run *r, const void *model, void *state, const vact_prefix_input *input)
+static void prefix(vact_run *r, const void *model, void *memory, const vact_prefix_input *input)
 {
     const struct smolvla *m = model;
     const struct config *c = &m->c;
-    struct state *s = state;
+    struct memory *s = memory;
     const float scale = sqrtf((float)c->hidden);
     const int32_t images = input->images.rows, tokens = input->n_tokens, rows = images + tokens + 1;
     s->prefix_rows = rows;
@@ -414,7 +413,7 @@ static void prefix(vact_run *r, const void *model, void *state, const vact_prefi
     vact_release(r, mark);
 }
 
-static void expert_attention(vact_run *r, const struct smolvla *m, const struct state *s, int32_t i, vact_buf x)
+static void expert_attention(vact_run *r, const struct smolvla *m, const struct memory *s, int32_t i, vact_buf x)
 {
     const struct config *c = &m->c;
     const vact_decoder_layer *w = &m->aex[i];
@@ -442,11 +441,11 @@ static void expert_attention(vact_run *r, const struct smolvla *m, const struct 
     vact_release(r, mark);
 }
 
-static void step(vact_run *r, const void *model, void *state, vact_buf x, int32_t i, vact_buf velocity)
+static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32_t i, vact_buf velocity)
 {
     const struct smolvla *m = model;
     const struct config *c = &m->c;
-    const struct state *s = state;
+    const struct memory *s = memory;
     const size_t mark = vact_mark(r);
     const vact_buf a = vact_tmp(r, c->chunk, c->expert), u = vact_tmp(r, c->chunk, c->expert);
     vact_site(r, .x = x, .out = { { a, &m->action_in } });
@@ -465,7 +464,7 @@ static void step(vact_run *r, const void *model, void *state, vact_buf x, int32_
 
 const vact_arch vact_arch_smolvla = {
     .schema = { "smolvla", sizeof(struct config), sizeof(struct smolvla), keys, tables, presets, derive },
-    .state_bytes = sizeof(struct state),
+    .memory_bytes = sizeof(struct memory),
     .describe = describe,
     .prepare = prepare,
     .vision = vision,

@@ -114,6 +114,11 @@ static bool same_shape(vact_buf a, vact_buf b)
     return a.rows == b.rows && a.cols == b.cols;
 }
 
+static bool overlap(vact_buf a, vact_buf b)
+{
+    return a.at < b.at + (size_t)b.rows * (size_t)b.stride && b.at < a.at + (size_t)a.rows * (size_t)a.stride;
+}
+
 void vact_upload(vact_run *r, vact_buf y, const float *values)
 {
     dispatch(r, &(vact_op){ VACT_OP_UPLOAD, .upload = { y, values } });
@@ -138,6 +143,7 @@ void vact_site_run(vact_run *r, const vact_site_args *site)
         const vact_weight *w = &site->out[i].w->w;
         const vact_buf y = site->out[site->gated ? 0 : i].y;
         assert(w->cols == site->x.cols && y.cols == w->rows && y.rows == site->x.rows);
+        assert(!overlap(y, site->x));
         (void)w, (void)y;
     }
     assert(!site->gated || (site->out[1].w && !site->out[2].w));

@@ -1,10 +1,11 @@
-/* The vocabulary: about a dozen fused operations. Stages call the functions at the end of this file; they check
+/* The vocabulary: about a dozen fused operations. Stages call the functions at the end of this file; those check
  * shapes, fill a vact_op and hand it to the run's device, which computes, counts, records or enqueues it.
  *
  * Buffers are shapes over one slab per session, handed out as a stack: take a mark, use, release. Device memory,
  * so nothing here dereferences one. Activations are float32, row-major, `stride` floats from row to row.
  *
- * Errors are sticky: after the first failure every call on the run does nothing; stages check once at the end. */
+ * Errors are sticky: after the first failure every call on the run does nothing; whoever runs the stages looks once
+ * at the end. */
 #ifndef VACT_OPS_H
 #define VACT_OPS_H
 
@@ -53,8 +54,8 @@ typedef struct vact_span {
 
 /* norm(x) -> one or more linear maps of it -> epilogue, a "site". For output i
  *     v = act(norm(x) W_i^T + bias_i),   y_i = v, or y_i + v where `add` is set.
- * With `gated` there are two maps and one output: y_0 = act(norm(x) W_0^T) * (norm(x) W_1^T).
- * bias_row, where it has rows, is a [1, cols] buffer that replaces output 0's bias. */
+ * With `gated` there are two maps and one output: v = act(norm(x) W_0^T + bias_0) * (norm(x) W_1^T + bias_1).
+ * bias_row, where it has rows, is a [1, cols] buffer that replaces output 0's bias. No y overlaps x. */
 enum { VACT_SITE_OUTPUTS = 3 };
 
 typedef struct vact_site_output {
@@ -104,8 +105,8 @@ typedef enum vact_op_kind {
 
 const char *vact_op_name(vact_op_kind kind);
 
-/* Host pointers in an op are valid during the call only: a device that enqueues copies what they point to.
- * Weights and norm vectors live as long as the model. */
+/* Host pointers in an op are valid during the call only: a device that enqueues copies what they point to. The bytes
+ * of weights, biases and norm vectors live as long as the model. */
 typedef struct vact_op {
     vact_op_kind kind;
     union {
@@ -174,7 +175,7 @@ struct vact_device {
     /* Floats that a kv takes in this device's layout. */
     size_t (*kv_floats)(const vact_device *device, const vact_kv *kv);
     vact_scratch (*scratch)(const vact_device *device, const vact_op *op);
-    /* Allocates the slab (zeroed) and scratch, once, before the first run. */
+    /* Takes what a session holds: the slab (zeroed), scratch, threads. Once, before the first run. */
     vact_status (*reserve)(vact_device *device, size_t slab, vact_scratch scratch, vact_error *err);
     vact_status (*run)(vact_device *device, const vact_op *op, vact_error *err);
     /* Waits for what was enqueued; values [rows, cols] without row padding that the host may read until the

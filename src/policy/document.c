@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "file/base64.h"
-#include <fnmatch.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -155,8 +154,9 @@ static vact_status read_images(const reader *r, const json_t *array)
     if (!json_is_array(array))
         return wrong_kind(r, "images", "an array", array);
     const size_t n = json_array_size(array);
-    if (n > 16)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field images has %zu views, expected at most 16", r->name, n);
+    if (n > VACT_MAX_VIEWS)
+        return vact_fail(r->err, VACT_EINPUT, "%s: field images has %zu views, expected at most %d", r->name, n,
+                         VACT_MAX_VIEWS);
     vact_image *images = vact_arena_take(&r->out->arena, n, sizeof *images);
     if (!images)
         return no_memory(r);
@@ -176,7 +176,8 @@ static vact_status read_embeddings(const reader *r, const json_t *object)
     vact_request *q = &r->out->request;
     vact_status status = check_fields(r, object, "image_embeddings.", known);
     if (status == VACT_OK)
-        status = read_int(r, json_object_get(object, "views"), "image_embeddings.views", 1, 16, &q->n_embedded_views);
+        status = read_int(r, json_object_get(object, "views"), "image_embeddings.views", 1, VACT_MAX_VIEWS,
+                          &q->n_embedded_views);
     if (status != VACT_OK)
         return status;
     const size_t values = (size_t)q->n_embedded_views * (size_t)r->info->view_tokens * (size_t)r->info->embedding_width;
@@ -348,14 +349,6 @@ void vact_document_free(vact_document *document)
     *document = (vact_document){ 0 };
 }
 
-bool vact_document_traces(const vact_document *document, const char *name)
-{
-    for (int i = 0; document->trace && document->trace[i]; i++)
-        if (fnmatch(document->trace[i], name, 0) == 0)
-            return true;
-    return false;
-}
-
 static vact_status read_actions(const char *name, const json_t *array, vact_arena *arena, const float **actions,
                                 int32_t *rows, int32_t *cols, vact_error *err)
 {
@@ -414,8 +407,7 @@ static json_t *matrix(const float *values, int32_t rows, int32_t cols)
 }
 
 vact_status vact_document_write(FILE *out, const vact_model_info *info, const vact_request *request,
-                                const vact_reply *reply, const vact_reply_trace *traces, size_t n_traces,
-                                vact_error *err)
+                                const vact_reply *reply, const vact_traced *traces, size_t n_traces, vact_error *err)
 {
     const vact_timing *t = &reply->timing;
     json_t *root =

@@ -9,6 +9,7 @@
 #define VACT_POLICY_DOCUMENT_H
 
 #include "base/arena.h"
+#include "policy/traces.h"
 #include "vact.h"
 #include <stdio.h>
 
@@ -24,9 +25,6 @@ vact_status vact_document_parse(vact_document *out, const vact_model_info *info,
                                 size_t length, vact_error *err);
 void vact_document_free(vact_document *document);
 
-/* True if a trace's name matches one of the patterns ("prefix.*.k"). */
-bool vact_document_traces(const vact_document *document, const char *name);
-
 /* Actions of a reply document [rows, cols], or of any object with an "actions" array of equally long rows; owned by
  * the arena. */
 vact_status vact_document_actions(const char *name, const char *text, size_t length, vact_arena *arena,
@@ -34,15 +32,8 @@ vact_status vact_document_actions(const char *name, const char *text, size_t len
 
 /* ---- replies ---- */
 
-typedef struct vact_reply_trace {
-    const char *name;
-    const float *values; /* [rows, cols] */
-    int32_t rows, cols;
-} vact_reply_trace;
-
 /* Writes the reply as one JSON object and a line feed. */
 vact_status vact_document_write(FILE *out, const vact_model_info *info, const vact_request *request,
-                                const vact_reply *reply, const vact_reply_trace *traces, size_t n_traces,
-                                vact_error *err);
+                                const vact_reply *reply, const vact_traced *traces, size_t n_traces, vact_error *err);
 
 #endif

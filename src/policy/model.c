@@ -10,7 +10,7 @@
 
 void vact_settings_default(vact_settings *settings)
 {
-    *settings = (vact_settings){ .max_views = 3 };
+    *settings = (vact_settings){ 0 };
 }
 
 vact_status vact_settings_resolve(vact_settings *out, const vact_settings *settings, vact_error *err)
@@ -22,16 +22,18 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
         return vact_fail(err, VACT_EARG, "threads is %d, expected 0 to 1024", out->threads);
     if (out->denoise_steps < 0 || out->denoise_steps > 1000)
         return vact_fail(err, VACT_EARG, "denoise steps is %d, expected 0 to 1000", out->denoise_steps);
-    if (out->max_views < 1 || out->max_views > 16)
-        return vact_fail(err, VACT_EARG, "max views is %d, expected 1 to 16", out->max_views);
+    if (out->max_views < 0 || out->max_views > VACT_MAX_VIEWS)
+        return vact_fail(err, VACT_EARG, "max views is %d, expected 0 to %d", out->max_views, VACT_MAX_VIEWS);
     const vact_isa best = vact_cpu_isa();
     const int isa = out->isa ? vact_isa_from_name(out->isa) : (int)best;
     if (isa < 0)
-        return vact_fail(err, VACT_EARG, "isa is \"%s\", expected \"scalar\" or \"avx2\"", out->isa);
+        return vact_fail(err, VACT_EARG, "isa is \"%s\", expected one of: %s", out->isa, VACT_ISA_NAMES);
     if (isa > (int)best)
         return vact_fail(err, VACT_EARG, "isa is \"%s\", but this processor has only \"%s\"", out->isa,
                          vact_isa_name(best));
     out->isa = vact_isa_name((vact_isa)isa);
+    if (out->max_views == 0)
+        out->max_views = 3;
     if (out->threads == 0)
         out->threads = vact_cpu_count();
     return VACT_OK;
@@ -99,6 +101,7 @@ static vact_status bind(vact_model *model, vact_error *err)
 
 vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings, vact_error *err)
 {
+    vact_error_clear(err);
     if (!out || !path)
         return vact_fail(err, VACT_EARG, "vact_model_open: %s is NULL", out ? "path" : "out");
     *out = NULL;
@@ -136,5 +139,5 @@ void vact_model_close(vact_model **model)
 
 const vact_model_info *vact_model_get_info(const vact_model *model)
 {
-    return &model->info;
+    return model ? &model->info : NULL;
 }

@@ -1,6 +1,7 @@
 /* observation -> stages -> un-normalised action chunk. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "policy/flow.h"
 #include "policy/noise.h"
 #include "policy/session.h"
 #include <math.h>
@@ -145,18 +146,18 @@ static void encode_views(vact_session *s, const vact_request *q, vact_buf views)
     if (q->image_embeddings)
         vact_upload(&s->run, views, q->image_embeddings);
     else
-        s->model->arch->vision(&s->run, s->model->bound, s->state, q->images, q->n_images, views);
+        s->model->arch->vision(&s->run, s->model->bound, s->memory, q->images, q->n_images, views);
 }
 
-/* Flow matching, Euler: x from noise at t = 1 to the chunk at t = 0. */
+/* x from noise to the chunk. */
 static void denoise(vact_session *s, const float *noise)
 {
     const int32_t steps = s->settings.denoise_steps;
     vact_upload(&s->run, s->x, noise);
     for (int32_t i = 0; i < steps; i++) {
-        s->model->arch->step(&s->run, s->model->bound, s->state, s->x, i, s->velocity);
+        s->model->arch->step(&s->run, s->model->bound, s->memory, s->x, i, s->velocity);
         vact_emit(&s->run, s->velocity, "step.%d.velocity", i);
-        vact_axpy(&s->run, s->x, (float)(-1.0 / steps), s->velocity);
+        vact_axpy(&s->run, s->x, vact_flow_dt(steps), s->velocity);
         vact_emit(&s->run, s->x, "step.%d.x", i);
     }
 }
@@ -174,6 +175,7 @@ static vact_status expect_progress(vact_session *s, const vact_request *q, int32
 
 vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *reply, vact_error *err)
 {
+    vact_error_clear(err);
     if (!s || !q || !reply || !reply->actions)
         return vact_fail(err, VACT_EARG, "vact_predict: session, request, reply or its actions is NULL");
     vact_error unheard = { 0 };
@@ -187,6 +189,7 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     if (status != VACT_OK)
         return status;
 
+    const double vision_start = vact_clock_ms();
     s->run.status = VACT_OK;
     s->run.err = err;
     const size_t mark = vact_mark(&s->run);
@@ -194,7 +197,7 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     encode_views(s, q, embedded);
     const double vision_end = vact_clock_ms();
     normalise_state(s, q);
-    s->model->arch->prefix(&s->run, s->model->bound, s->state,
+    s->model->arch->prefix(&s->run, s->model->bound, s->memory,
                            &(vact_prefix_input){ embedded, q->tokens, q->n_tokens, s->proprioception });
     const double prefix_end = vact_clock_ms();
     const uint64_t seed = q->noise ? 0 : q->has_seed ? q->seed : vact_noise_seed();
@@ -208,6 +211,6 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     const double end = vact_clock_ms();
     reply->seed = seed;
     reply->device = s->device->name;
-    reply->timing = (vact_timing){ end - start, vision_end - start, prefix_end - vision_end, end - prefix_end };
+    reply->timing = (vact_timing){ end - start, vision_end - vision_start, prefix_end - vision_end, end - prefix_end };
     return status;
 }

@@ -5,9 +5,8 @@
 #include "ops/cost/cost.h"
 #include "ops/cpu/cpu.h"
 #include "ops/reference/reference.h"
+#include "policy/flow.h"
 #include <stdlib.h>
-
-enum { MOST_VIEWS = 16 };
 
 static vact_status open_device(vact_session *s, vact_error *err)
 {
@@ -16,24 +15,23 @@ static vact_status open_device(vact_session *s, vact_error *err)
                                  : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, err);
 }
 
-static vact_limits limits_of(const vact_session *s)
-{
-    return (vact_limits){ s->settings.max_views, s->model->info.max_tokens, s->settings.denoise_steps };
-}
-
 /* What stays between requests: the architecture's tables and caches, then the policy's own buffers. */
 static vact_status lay_out(vact_session *s, vact_device *device, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
     const size_t chunk = (size_t)info->horizon * (size_t)info->max_action_dim;
     s->run = (vact_run){ .device = device, .arena = &s->arena, .err = err };
-    s->state = vact_host(&s->run, 1, s->model->arch->state_bytes);
+    s->memory = vact_host(&s->run, 1, s->model->arch->memory_bytes);
     s->proprioception = vact_host(&s->run, (size_t)info->max_state_dim, sizeof(float));
     s->noise = vact_host(&s->run, chunk, sizeof(float));
+    const int32_t steps = s->settings.denoise_steps;
+    double *times = vact_host(&s->run, (size_t)steps, sizeof *times);
     if (s->run.status != VACT_OK)
         return s->run.status;
-    const vact_limits limits = limits_of(s);
-    s->model->arch->prepare(&s->run, s->model->bound, s->state, &limits);
+    for (int32_t i = 0; i < steps; i++)
+        times[i] = vact_flow_time(i, steps);
+    const vact_limits limits = { s->settings.max_views, info->max_tokens, steps, times };
+    s->model->arch->prepare(&s->run, s->model->bound, s->memory, &limits);
     s->images = vact_tmp(&s->run, s->settings.max_views * info->view_tokens, info->embedding_width);
     s->x = vact_tmp(&s->run, info->horizon, info->max_action_dim);
     s->velocity = vact_tmp(&s->run, info->horizon, info->max_action_dim);
@@ -53,7 +51,7 @@ static vact_stage_cost since(const vact_cost_totals *now, vact_cost_totals *befo
     return cost;
 }
 
-/* Counts a whole prediction for the session's device. The cost device reads no values, so inputs are shapes only. */
+/* Counts a whole prediction for the session's device. The cost device reads no values, so the inputs are zeros. */
 static vact_status make_plan(plan *out, const vact_session *session, int32_t views, int32_t tokens, vact_error *err)
 {
     const vact_arch *arch = session->model->arch;
@@ -65,16 +63,17 @@ static vact_status make_plan(plan *out, const vact_session *session, int32_t vie
         status = lay_out(&s, cost, err);
     if (status == VACT_OK) {
         vact_cost_totals before = *vact_cost_get(cost);
-        vact_image images[MOST_VIEWS];
-        for (int i = 0; i < MOST_VIEWS; i++)
+        vact_image images[VACT_MAX_VIEWS];
+        for (int i = 0; i < VACT_MAX_VIEWS; i++)
             images[i] = (vact_image){ NULL, info->image_size, info->image_size, VACT_RGB_U8 };
         const vact_buf embedded = vact_rows(s.images, 0, views * info->view_tokens);
-        arch->vision(&s.run, s.model->bound, s.state, images, views, embedded);
+        const int32_t *ids = vact_host(&s.run, (size_t)tokens, sizeof *ids);
+        arch->vision(&s.run, s.model->bound, s.memory, images, views, embedded);
         out->cost.vision = since(vact_cost_get(cost), &before);
-        arch->prefix(&s.run, s.model->bound, s.state, &(vact_prefix_input){ embedded, NULL, tokens, NULL });
+        arch->prefix(&s.run, s.model->bound, s.memory, &(vact_prefix_input){ embedded, ids, tokens, s.proprioception });
         out->cost.prefix = since(vact_cost_get(cost), &before);
         for (int32_t i = 0; i < s.settings.denoise_steps; i++)
-            arch->step(&s.run, s.model->bound, s.state, s.x, i, s.velocity);
+            arch->step(&s.run, s.model->bound, s.memory, s.x, i, s.velocity);
         out->cost.denoise = since(vact_cost_get(cost), &before);
         out->slab = s.run.peak;
         out->scratch = vact_cost_get(cost)->scratch;
@@ -111,6 +110,7 @@ static vact_status plan_memory(plan *p, const vact_session *s, vact_error *err)
 vact_status vact_session_open(vact_session **out, const vact_model *model, const vact_settings *settings,
                               vact_error *err)
 {
+    vact_error_clear(err);
     if (!out || !model)
         return vact_fail(err, VACT_EARG, "vact_session_open: %s is NULL", out ? "model" : "out");
     *out = NULL;
@@ -152,6 +152,9 @@ vact_status vact_session_bytes(const vact_model *model, const vact_settings *set
 {
     vact_session s = { 0 };
     plan p = { 0 };
+    vact_error_clear(err);
+    if (!model || !bytes)
+        return vact_fail(err, VACT_EARG, "vact_session_bytes: %s is NULL", model ? "bytes" : "model");
     vact_status status = start(&s, model, settings, err);
     if (status == VACT_OK)
         status = plan_memory(&p, &s, err);
@@ -174,6 +177,9 @@ vact_status vact_session_cost(const vact_model *model, const vact_settings *sett
                               vact_cost *cost, vact_error *err)
 {
     vact_session s = { 0 };
+    vact_error_clear(err);
+    if (!model || !cost)
+        return vact_fail(err, VACT_EARG, "vact_session_cost: %s is NULL", model ? "cost" : "model");
     vact_status status = start(&s, model, settings, err);
     if (status == VACT_OK && (views < 1 || views > s.settings.max_views))
         status = vact_fail(err, VACT_EARG, "views is %d, expected 1 to %d", views, s.settings.max_views);
@@ -188,12 +194,16 @@ vact_status vact_session_cost(const vact_model *model, const vact_settings *sett
 
 void vact_trace(vact_session *session, vact_trace_fn fn, void *user)
 {
-    session->run.trace = fn;
-    session->run.trace_user = user;
+    if (session) {
+        session->run.trace = fn;
+        session->run.trace_user = user;
+    }
 }
 
 void vact_progress(vact_session *session, vact_progress_fn fn, void *user)
 {
-    session->run.progress = fn;
-    session->run.progress_user = user;
+    if (session) {
+        session->run.progress = fn;
+        session->run.progress_user = user;
+    }
 }

@@ -11,7 +11,7 @@ struct vact_session {
     vact_device *device;
     vact_run run;
     vact_arena arena;
-    void *state;                   /* the architecture's */
+    void *memory;                  /* the architecture's */
     vact_buf images;               /* [max_views * view_tokens, embedding_width] */
     vact_buf x, velocity;          /* [horizon, max_action_dim] */
     float *proprioception, *noise; /* host: [max_state_dim], [horizon, max_action_dim] */

@@ -173,6 +173,15 @@ static bool is_float_type(uint32_t dtype)
     return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
 }
 
+/* Names of the types that a row may have, "f32, f16, bf16". */
+static void list_types(const binding *b, bool any_type, char *out, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t id = 0; id < VACT_DTYPE_END && used < size; id++)
+        if (any_type ? b->decode[id] != NULL : is_float_type(id))
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", vact_dtype_get(id)->name);
+}
+
 /* The named tensor if its shape and type are right, else NULL and a fault. */
 static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, const vact_row *row, const int64_t *dims,
                                               int n)
@@ -198,8 +207,10 @@ static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, cons
     }
     const bool any_type = row->kind == VACT_ROW_MATRIX;
     if (any_type ? !b->decode[t->dtype] : !is_float_type(t->dtype)) {
-        fault(b->faults, "%s: tensor %s has type %s, expected %s", b->gguf->path, name, vact_dtype_get(t->dtype)->name,
-              any_type ? "f32, f16, bf16, q8_0 or q4_0" : "f32, f16 or bf16");
+        char types[96];
+        list_types(b, any_type, types, sizeof types);
+        fault(b->faults, "%s: tensor %s has type %s, expected one of: %s", b->gguf->path, name,
+              vact_dtype_get(t->dtype)->name, types);
         return NULL;
     }
     return t;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST
+# The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST EXAMPLE
 set -u
-vact=$1 request=$2
+vact=$1 request=$2 example=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -58,14 +58,14 @@ complains 2 'vact: --request <file> is missing' "$vact" run m.gguf
 
 # ---- synth ----
 expect 0 "$vact" synth smolvla --size tiny -o m.gguf
-complains 2 'vact: size "huge" is not known, expected tiny or full' "$vact" synth smolvla --size huge -o x.gguf
+complains 2 'vact: size "huge" is not known, expected one of: tiny, full' "$vact" synth smolvla --size huge -o x.gguf
 complains 2 'vact: architecture "smolvlo" is not known, expected one of: smolvla' "$vact" synth smolvlo -o x.gguf
 complains 1 'vact: no/such/x.gguf: cannot create a temporary file beside it: No such file or directory' "$vact" synth smolvla -o no/such/x.gguf
 [ "$(ls)" = "$(printf 'err\nm.gguf\nout')" ] || fail "synth left something behind: $(ls)"
 
 # ---- run ----
 expect 0 "$vact" run m.gguf --request "$request"
-prints '^step   action 0   action 1'
+prints '^ row   action 0   action 1'
 prints 'ms: vision .*prefix .*denoise'
 expect 0 "$vact" run m.gguf --request "$request" --json
 prints '"actions":\[\[.*"timing_ms":{"total":'
@@ -102,6 +102,23 @@ head -c 1000000 m.gguf >cut.gguf
 expect 1 "$vact" run cut.gguf --request "$request"
 [ "$(wc -l <err)" = 1 ] || fail "a truncated file: $(cat err)"
 
+sed 's/"tokens"/"trace":["prefix.*.k","vision.out"],"tokens"/' "$request" >traced.json
+expect 0 "$vact" run m.gguf --request traced.json --json
+prints '"traces":{"vision.out":\[\[.*"prefix.0.k":\[\[.*"prefix.3.k":\[\['
+complains 1 'vact: the document asks for traces, which only --json prints' "$vact" run m.gguf --request traced.json
+sed 's/vision.out/vision.in/' traced.json >untraced.json
+complains 1 'vact: no intermediate matches the trace pattern "vision.in"' \
+    "$vact" run m.gguf --request untraced.json --json
+sed 's/"tokens"/"state_units":"model","tokens"/' "$request" >model.json
+expect 0 "$vact" run m.gguf --request "$request" --state 0.1,0.2,0.3,0.4,0.5 --json
+cp out real.json
+expect 0 "$vact" run m.gguf --request model.json --state 0.1,0.2,0.3,0.4,0.5 --expect real.json --tol 0
+
+# ---- the example in C ----
+expect 0 "$example" m.gguf
+[ "$(wc -w <out)" = 6 ] || fail "the example printed: $(cat out)"
+complains 1 'no.gguf: No such file or directory' "$example" no.gguf
+
 # ---- inspect ----
 expect 0 "$vact" inspect m.gguf
 prints '^    smolvla.hidden  *u32  *16$'
@@ -116,13 +133,24 @@ prints 'wrong.gguf: tensor mm.fc.weight is missing, expected \[16, 128\]$'
 complains 1 'vact: wrong.gguf: tensor vit.pos_embd is missing, expected [16, 32] (and 1 more; vact inspect lists them)' \
     "$vact" run wrong.gguf --request "$request"
 
+sed 's/smolvla\.n_layers/smolvla.n_lawers/' m.gguf >keys.gguf
+expect 1 "$vact" inspect keys.gguf
+prints 'keys.gguf: key smolvla.n_layers is missing, expected a u32$'
+LC_ALL=C sed 's/\(smolvla\.n_layers\x04\x00\x00\x00\)\x04/\1\x03/' m.gguf >three.gguf
+expect 0 "$vact" inspect three.gguf
+prints '^    (vlm.blk.3.attn_k.weight is not read)$'
+
 # ---- bench ----
 expect 0 "$vact" bench m.gguf --views 1,2 --reps 2 --json
 prints '"views":1,"threads":[0-9]*,"min_ms":.*"p50_ms":.*"p90_ms":.*"cpu_ms":.*"stages":{"vision":{"ms":.*"gflop":.*"gflops":'
 prints '"views":2,'
 expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2 --isa scalar'
+prints '^A "--threads 1": 1 view, 1 thread, 2 runs$'
 prints '^B/A, median of pairs: total '
-complains 1 'vact: max views is 17, expected 1 to 16' "$vact" bench m.gguf --views 17
+expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2' --json
+prints '"variant":"B","options":"--threads 2","b_over_a":{"total":'
+complains 1 'vact: no.gguf: No such file or directory' "$vact" bench no.gguf --json
+complains 1 'vact: max views is 17, expected 0 to 16' "$vact" bench m.gguf --views 17
 complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''
 
 [ "$failures" = 0 ] && echo "all of the command's checks passed"

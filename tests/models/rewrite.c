@@ -145,11 +145,12 @@ static void put_tensor(vact_gguf_writer *w, const vact_gguf_tensor *t, const rew
     check(vact_gguf_put_tensor(w, name, stored, n_dims, ne, err), err);
 }
 
-void rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, rewrite_type_fn type, bool decoded)
+int rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, rewrite_type_fn type, bool decoded)
 {
     vact_error err = { 0 };
     vact_gguf *gguf = NULL;
     vact_gguf_writer *w = NULL;
+    int changed = 0;
     vact_kernels_init(&kernels, VACT_ISA_SCALAR);
     check(vact_gguf_open(&gguf, in, &err), &err);
     check(vact_gguf_writer_open(&w, out, &err), &err);
@@ -166,6 +167,7 @@ void rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, re
             size_t size;
             if (edit && edit->kind == REWRITE_DROP_TENSOR)
                 continue;
+            changed += writing && type && type(t) != t->dtype;
             uint8_t *bytes = tensor_bytes(t, edit, type ? type(t) : t->dtype, decoded, &stored, &size);
             if (writing)
                 check(vact_gguf_write_data(w, bytes, size, &err), &err);
@@ -176,4 +178,5 @@ void rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, re
     check(vact_gguf_writer_finish(w, &err), &err);
     vact_gguf_writer_close(&w);
     vact_gguf_close(&gguf);
+    return changed;
 }

@@ -29,7 +29,8 @@ typedef struct rewrite_edit {
 typedef uint32_t (*rewrite_type_fn)(const vact_gguf_tensor *tensor);
 
 /* Copies `in` to `out` with edits (ended by REWRITE_END, or NULL) and types (NULL: as they are). With `decoded` a
- * tensor that would change its type is stored as the f32 values that its blocks decode to, instead. */
-void rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, rewrite_type_fn type, bool decoded);
+ * tensor that would change its type is stored as the f32 values that its blocks decode to, instead. Returns how many tensors changed
+ * their type. */
+int rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, rewrite_type_fn type, bool decoded);
 
 #endif

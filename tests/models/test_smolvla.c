@@ -1,5 +1,5 @@
 /* SmolVLA on the tiny synthetic checkpoint against tests/data/smolvla.json: actions and intermediates that an
- * independent float64 program ("exact") and the peer engine computed from the same file. */
+ * independent float64 program ("exact") and vla.cpp computed from the same file. */
 #include "models/golden.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define EXACT_BOUND 2e-5 /* f32 arithmetic against float64 */
-#define BF16_BOUND  5e-3 /* the peer rounds activations to bf16, we don't */
+#define BF16_BOUND  5e-3 /* vla.cpp rounds activations to bf16, we don't */
 
 static json_t *golden;
 static vact_model *model;

@@ -1,5 +1,5 @@
-/* SmolVLA at its published size, made-up weights, against what the peer engine answered (tests/data/smolvla_full.json):
- * the f32 runs within 2e-3, the bf16 run, whose activations the peer rounds, within 1e-2. */
+/* SmolVLA at its published size, made-up weights, against what vla.cpp answered (tests/data/smolvla_full.json):
+ * the f32 runs within 2e-3, the bf16 run, whose activations vla.cpp rounds, within 1e-2. */
 #include "base/clock.h"
 #include "models/golden.h"
 
@@ -113,7 +113,7 @@ static void test_every_case_agrees_and_memory_follows_the_plan(void **state)
         const char *name = json_string_value(json_object_get(one, "name"));
         const double bound = strstr(name, "bf16") ? 1e-2 : 2e-3;
         const double d = distance_of_case(session, info, one);
-        printf("%s: %.2e from the peer\n", name, d);
+        printf("%s: %.2e from vla.cpp\n", name, d);
         assert_true(d <= bound);
     }
     assert_int_equal(vact_session_bytes(model, &settings, &planned, &err), VACT_OK);

@@ -124,7 +124,7 @@ static void norm_alone(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
-static void test_norms(void **state)
+static void test_norms_are_worked_out_by_hand(void **state)
 {
     (void)state;
     CHECK(layer_norm, 1e-6, -0.5f, 2.5f, -3, 4);
@@ -166,7 +166,7 @@ static void gated(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
-static void test_activations(void **state)
+static void test_activations_are_worked_out_by_hand(void **state)
 {
     (void)state;
     CHECK(gelu, 1e-6, 0, 0.8411919906f, -0.1588080094f, 1.9545976840f);
@@ -205,7 +205,7 @@ static void quantised(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
-static void test_weight_types(void **state)
+static void test_weight_types_decode_to_hand_made_values(void **state)
 {
     (void)state;
     CHECK(halves, 0, 4.5f, -10, 4.5f, -10);
@@ -266,7 +266,7 @@ static void no_keys(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
-static void test_attention(void **state)
+static void test_attention_is_worked_out_by_hand(void **state)
 {
     (void)state;
     CHECK(two_keys, 1e-6, 6, 4);
@@ -395,7 +395,7 @@ static void no_rows(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
-static void test_row_ops(void **state)
+static void test_row_ops_are_worked_out_by_hand(void **state)
 {
     (void)state;
     CHECK(rope, 0, -499, -5980, 307, 4080, 1, -6, 7, 4, -7, 6, 5, 8, -7, 6, 5, 8);
@@ -414,12 +414,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_site_is_a_linear_map),
-        cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_weight_types),
-        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_norms_are_worked_out_by_hand),
+        cmocka_unit_test(test_activations_are_worked_out_by_hand),
+        cmocka_unit_test(test_weight_types_decode_to_hand_made_values),
+        cmocka_unit_test(test_attention_is_worked_out_by_hand),
         cmocka_unit_test(test_a_nan_query_gives_nan),
-        cmocka_unit_test(test_row_ops),
+        cmocka_unit_test(test_row_ops_are_worked_out_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, ops_teardown);
 }

@@ -136,14 +136,14 @@ static void test_traces_match_as_file_names_do(void **state)
 {
     (void)state;
     parse_good("{'trace': ['prefix.*.k', 'step.[01].x', 'vision.out']}");
-    assert_true(vact_document_traces(&document, "prefix.11.k"));
-    assert_true(vact_document_traces(&document, "step.1.x"));
-    assert_true(vact_document_traces(&document, "vision.out"));
-    assert_false(vact_document_traces(&document, "prefix.11.v"));
-    assert_false(vact_document_traces(&document, "step.2.x"));
-    assert_false(vact_document_traces(&document, "vision.out.x"));
+    assert_true(vact_traces_match(document.trace, "prefix.11.k"));
+    assert_true(vact_traces_match(document.trace, "step.1.x"));
+    assert_true(vact_traces_match(document.trace, "vision.out"));
+    assert_false(vact_traces_match(document.trace, "prefix.11.v"));
+    assert_false(vact_traces_match(document.trace, "step.2.x"));
+    assert_false(vact_traces_match(document.trace, "vision.out.x"));
     vact_document_free(&document);
-    assert_false(vact_document_traces(&document, "vision.out"));
+    assert_false(vact_traces_match(document.trace, "vision.out"));
 }
 
 /* Beyond float32: an infinity, which vact_predict refuses by name. */
@@ -313,7 +313,7 @@ static void test_deep_nesting_is_refused(void **state)
 /* ---- replies ---- */
 
 static char *write_reply(const vact_model_info *of, const vact_request *q, const vact_reply *reply,
-                         const vact_reply_trace *traces, size_t n)
+                         const vact_traced *traces, size_t n)
 {
     char *text = NULL;
     size_t size = 0;
@@ -330,7 +330,7 @@ static void test_a_reply_is_one_line(void **state)
     (void)state;
     float actions[] = { 1, -0.5f, 0.1f, 3e-20f }, trace[] = { 1, NAN, INFINITY, 4, 5, 6 };
     const vact_reply reply = { actions, 7, { 4.5, 2, 1.5, 1 }, "cpu" };
-    const vact_reply_trace traces[] = { { "vision.out", trace, 2, 3 }, { "step.0.x", trace, 1, 1 } };
+    const vact_traced traces[] = { { "vision.out", trace, 2, 3 }, { "step.0.x", trace, 1, 1 } };
     char *text = write_reply(&info, &(vact_request){ .n_images = 2 }, &reply, traces, 2);
     static const char want[] = "{'actions':[[1.0,-0.5],[0.100000001,2.9999999e-20]],"
                                "'timing_ms':{'total':4.5,'vision':2.0,'prefix':1.5,'denoise':1.0},"

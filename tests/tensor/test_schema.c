@@ -403,9 +403,11 @@ static const wrong_tensor wrong_tensors[] = {
     { 2, { "mean", F32, 1, { 5 } }, LINE("tensor mean is [5], expected [4]") },
     { 3, { "blk.0.w", F32, 2, { 2, 4 } }, LINE("tensor blk.0.w is [4, 2], expected [2, 4]") },
     { 3, { "blk.0.w", F32, 3, { 4, 2, 2 } }, LINE("tensor blk.0.w is [2, 2, 4], expected [2, 4]") },
-    { 3, { "blk.0.w", I32, 2, { 4, 2 } }, LINE("tensor blk.0.w has type i32, expected f32, f16, bf16, q8_0 or q4_0") },
-    { 2, { "mean", I32, 1, { 4 } }, LINE("tensor mean has type i32, expected f32, f16 or bf16") },
-    { 1, { "cut.weight", I32, 2, { 8, 2 } }, LINE("tensor cut.weight has type i32, expected f32, f16 or bf16") },
+    { 3,
+      { "blk.0.w", I32, 2, { 4, 2 } },
+      LINE("tensor blk.0.w has type i32, expected one of: f32, f16, q4_0, q8_0, bf16") },
+    { 2, { "mean", I32, 1, { 4 } }, LINE("tensor mean has type i32, expected one of: f32, f16, bf16") },
+    { 1, { "cut.weight", I32, 2, { 8, 2 } }, LINE("tensor cut.weight has type i32, expected one of: f32, f16, bf16") },
 };
 
 static void test_wrong_tensors_are_told(void **state)
@@ -445,8 +447,9 @@ static void test_types_that_a_row_cannot_have_are_told(void **state)
     make_file(NAME WIDTH EPS, 3, tensors, 3);
     start();
     assert_int_equal(vact_schema_bind(&quantised, gguf, &model, kernels.decode, &arena, &faults, &err), VACT_OK);
-    check_reported(LINE("tensor m has type q2_k, expected f32, f16, bf16, q8_0 or q4_0") LINE(
-        "tensor f has type q8_0, expected f32, f16 or bf16") LINE("tensor v has type q8_0, expected f32, f16 or bf16"));
+    check_reported(LINE("tensor m has type q2_k, expected one of: f32, f16, q4_0, q8_0, bf16")
+                       LINE("tensor f has type q8_0, expected one of: f32, f16, bf16")
+                           LINE("tensor v has type q8_0, expected one of: f32, f16, bf16"));
     assert_null(model.patch.data);
 }
 

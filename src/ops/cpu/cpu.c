@@ -36,7 +36,7 @@ static vact_status reserve(vact_device *device, size_t slab, vact_scratch scratc
     vact_cpu *cpu = (vact_cpu *)device;
     const size_t shared = round_up(scratch.shared);
     cpu->per_thread = round_up(scratch.per_thread);
-    const size_t total = round_up(slab) + shared + cpu->per_thread * (size_t)vact_pool_threads(cpu->pool);
+    const size_t total = round_up(slab) + shared + cpu->per_thread * (size_t)cpu->threads;
     const size_t bytes = total * sizeof(float) + LINE;
     cpu->block = calloc(1, bytes); /* untouched pages stay with the system until a request needs them */
     if (!cpu->block)
@@ -44,7 +44,7 @@ static vact_status reserve(vact_device *device, size_t slab, vact_scratch scratc
     cpu->memory = (float *)(void *)(((uintptr_t)cpu->block + LINE - 1) / LINE * LINE);
     cpu->shared = cpu->memory + round_up(slab);
     cpu->private = cpu->shared + shared;
-    return VACT_OK;
+    return vact_pool_open(&cpu->pool, cpu->threads, err);
 }
 
 static vact_status run(vact_device *device, const vact_op *op, vact_error *err)
@@ -88,11 +88,7 @@ vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int th
         return vact_fail(err, VACT_ENOMEM, "out of memory");
     cpu->device = (vact_device){ "cpu", kv_floats, scratch, reserve, run, read_values, close_device };
     cpu->k = kernels;
-    const vact_status status = vact_pool_open(&cpu->pool, threads, err);
-    if (status != VACT_OK) {
-        free(cpu);
-        return status;
-    }
+    cpu->threads = threads;
     *out = &cpu->device;
     return VACT_OK;
 }

@@ -9,7 +9,8 @@
 typedef struct vact_cpu {
     vact_device device;
     const vact_kernels *k;
-    vact_pool *pool;
+    vact_pool *pool; /* from reserve on */
+    int threads;
     void *block;
     float *memory; /* in block, aligned: slab, shared scratch, then every thread's */
     float *shared, *private;
@@ -24,6 +25,15 @@ static inline float *vact_cpu_row(const vact_cpu *cpu, vact_buf buf, int32_t row
 static inline float *vact_cpu_scratch(const vact_cpu *cpu, int thread)
 {
     return cpu->private + (size_t)thread * cpu->per_thread;
+}
+
+/* y[cols] = norm(x[cols]); y may be x. */
+static inline void vact_cpu_norm(const vact_kernels *k, const vact_norm *norm, float *y, const float *x, size_t cols)
+{
+    if (norm->kind == VACT_NORM_LAYER)
+        k->layer_norm(y, x, norm->weight, norm->bias, norm->eps, cols);
+    else
+        k->rms_norm(y, x, norm->weight, norm->eps, cols);
 }
 
 static inline int32_t vact_ceil_div(int32_t a, int32_t b)

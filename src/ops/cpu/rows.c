@@ -38,14 +38,8 @@ static void embed_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 
 static void norm_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 {
-    const vact_norm *norm = &op->norm.norm;
-    const size_t cols = (size_t)op->norm.x.cols;
-    float *y = vact_cpu_row(cpu, op->norm.y, row);
-    const float *x = vact_cpu_row(cpu, op->norm.x, row);
-    if (norm->kind == VACT_NORM_LAYER)
-        cpu->k->layer_norm(y, x, norm->weight, norm->bias, norm->eps, cols);
-    else
-        cpu->k->rms_norm(y, x, norm->weight, norm->eps, cols);
+    vact_cpu_norm(cpu->k, &op->norm.norm, vact_cpu_row(cpu, op->norm.y, row), vact_cpu_row(cpu, op->norm.x, row),
+                  (size_t)op->norm.x.cols);
 }
 
 static void add_table_row(const vact_cpu *cpu, const vact_op *op, int32_t row)

@@ -39,17 +39,11 @@ static void norm_tile(void *context, int tile, int thread)
     (void)thread;
     const site_job *job = context;
     const vact_site_args *site = job->args;
-    const vact_norm *norm = &site->norm;
     const size_t cols = (size_t)site->x.cols;
     const int32_t end = vact_min_i32((tile + 1) * NORM_ROWS, site->x.rows);
-    for (int32_t row = tile * NORM_ROWS; row < end; row++) {
-        float *y = job->cpu->shared + (size_t)row * cols;
-        const float *x = vact_cpu_row(job->cpu, site->x, row);
-        if (norm->kind == VACT_NORM_LAYER)
-            job->cpu->k->layer_norm(y, x, norm->weight, norm->bias, norm->eps, cols);
-        else
-            job->cpu->k->rms_norm(y, x, norm->weight, norm->eps, cols);
-    }
+    for (int32_t row = tile * NORM_ROWS; row < end; row++)
+        vact_cpu_norm(job->cpu->k, &site->norm, job->cpu->shared + (size_t)row * cols,
+                      vact_cpu_row(job->cpu, site->x, row), cols);
 }
 
 /* Panels [n / 16][k][16] of n output channels; missing channels of the last panel are zero. */

@@ -1,0 +1,75 @@
+#include "policy/traces.h"
+
+#include "base/error.h"
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool vact_traces_match(const char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return true;
+    return false;
+}
+
+vact_status vact_traces_open(vact_traces *traces, const char *const *patterns, vact_error *err)
+{
+    size_t n = 0;
+    while (patterns[n])
+        n++;
+    *traces = (vact_traces){ .patterns = patterns };
+    traces->matched = vact_arena_take(&traces->arena, n, sizeof *traces->matched);
+    return traces->matched ? VACT_OK : vact_fail(err, VACT_ENOMEM, "out of memory for traces");
+}
+
+static bool make_room(vact_traces *t)
+{
+    if (t->n < t->room)
+        return true;
+    const size_t room = t->room ? 2 * t->room : 64;
+    vact_traced *more = realloc(t->list, room * sizeof *more);
+    if (!more)
+        return false;
+    t->list = more;
+    t->room = room;
+    return true;
+}
+
+void vact_traces_keep(void *traces, const char *name, const float *values, int32_t rows, int32_t cols)
+{
+    vact_traces *t = traces;
+    bool wanted = false;
+    for (size_t i = 0; t->patterns[i]; i++)
+        if (fnmatch(t->patterns[i], name, 0) == 0)
+            wanted = t->matched[i] = true;
+    if (!wanted || t->out_of_memory)
+        return;
+    const size_t count = (size_t)rows * (size_t)cols;
+    float *copy = vact_arena_take(&t->arena, count, sizeof *copy);
+    const char *kept = vact_arena_text(&t->arena, name, strlen(name));
+    if (!copy || !kept || !make_room(t)) {
+        t->out_of_memory = true;
+        return;
+    }
+    memcpy(copy, values, count * sizeof *copy);
+    t->list[t->n++] = (vact_traced){ kept, copy, rows, cols };
+}
+
+vact_status vact_traces_check(const vact_traces *traces, vact_error *err)
+{
+    if (traces->out_of_memory)
+        return vact_fail(err, VACT_ENOMEM, "out of memory for traces");
+    for (size_t i = 0; traces->patterns[i]; i++)
+        if (!traces->matched[i])
+            return vact_fail(err, VACT_EINPUT, "no intermediate matches the trace pattern \"%.64s\"",
+                             traces->patterns[i]);
+    return VACT_OK;
+}
+
+void vact_traces_close(vact_traces *traces)
+{
+    vact_arena_free(&traces->arena);
+    free(traces->list);
+    *traces = (vact_traces){ 0 };
+}
