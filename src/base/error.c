@@ -51,3 +51,9 @@ const char *vact_version(void)
 {
     return VACT_VERSION;
 }
+
+const char *vact_path_end(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 200 ? path + n - 200 : path;
+}

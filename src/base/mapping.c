@@ -33,11 +33,12 @@ static vact_status map(vact_mapping *out, int fd, const char *path, vact_error *
 vact_status vact_mapping_open(vact_mapping *out, const char *path, vact_error *err)
 {
     *out = (vact_mapping){ 0 };
+    const char *shown = vact_path_end(path);
     /* O_NONBLOCK: a named pipe must be refused below, not waited for here. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return vact_fail(err, VACT_EIO, "%s: %s", path, strerror(errno));
-    const vact_status status = map(out, fd, path, err);
+        return vact_fail(err, VACT_EIO, "%s: %s", shown, strerror(errno));
+    const vact_status status = map(out, fd, shown, err);
     close(fd);
     return status;
 }

@@ -29,7 +29,7 @@ const char *vact_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     const size_t length = strlen(word);
-    size_t fewest = length / 2 + 2; /* that many edits make another word */
+    size_t fewest = (length + 1) / 2 + 1; /* that many edits make another word */
     if (length > LONGEST)
         return NULL;
     for (; *words; words++) {

@@ -1,6 +1,7 @@
 /* vact bench: latency of whole predictions and of their stages, with what they compute. */
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/error.h"
 #include "cli/cli.h"
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +203,7 @@ static vact_status bench_views(bench *b, int32_t views, vact_error *err)
 {
     vact_status status = VACT_OK;
     if (!make_request(b, views))
-        return VACT_ENOMEM;
+        return vact_fail(err, VACT_ENOMEM, "out of memory for %d pictures", views);
     for (int i = 0; i < b->n_variants && status == VACT_OK; i++) {
         variant *v = &b->variants[i];
         v->settings.max_views = views;
@@ -236,9 +237,11 @@ static bool parse_variant(bench *b, int i, const char *text)
     char *argv[MOST_WORDS + 1] = { (char[]){ "--ab" } };
     int argc = 1;
     if (!copy)
-        return false;
+        return cli_fail("out of memory"), false;
     for (char *word = strtok_r(copy, " ", &save); word && argc < MOST_WORDS; word = strtok_r(NULL, " ", &save))
         argv[argc++] = word;
+    if (argc == MOST_WORDS)
+        return cli_fail_usage(&cli_bench, "option --ab: more than %d words in \"%s\"", MOST_WORDS - 2, text), false;
     if (cli_parse(&cli_bench, options, argc, argv, NULL, 0) < 0)
         return false;
     v->settings = o.settings;
@@ -260,7 +263,7 @@ static bool set_up(bench *b)
         for (int s = 0; s < SERIES; s++) {
             b->variants[i].ms[s] = vact_arena_take(b->arena, (size_t)o->reps, sizeof(double));
             if (!b->variants[i].ms[s])
-                return false;
+                return cli_fail("out of memory"), false;
         }
     }
     return true;
@@ -274,6 +277,9 @@ static int bench_model(const char *path, const bench_options *o, vact_arena *are
     const int n = cli_ints("views", o->views, arena, &views);
     if (n < 0)
         return CLI_USAGE;
+    for (int i = 0; i < n; i++)
+        if (views[i] < 1 || views[i] > VACT_MAX_VIEWS)
+            return cli_fail_usage(&cli_bench, "option --views: %d views, expected 1 to %d", views[i], VACT_MAX_VIEWS);
     bench b = { .options = o, .arena = arena };
     if (!set_up(&b))
         return CLI_USAGE;

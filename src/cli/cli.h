@@ -85,7 +85,7 @@ void cli_log(void *user, vact_log_level level, const char *line);
 
 /* ---- files ---- */
 
-/* The whole of a file or, for "-", of standard input; at most 1 GiB. NULL after a complaint. */
+/* The whole of a file or, for "-", of standard input; at most 512 MiB. NULL after a complaint. */
 char *cli_read(const char *path, vact_arena *arena, size_t *length);
 
 /* ---- progress ---- */

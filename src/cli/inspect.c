@@ -1,17 +1,20 @@
 /* vact inspect: what is in a file, what it would cost to run, and what is wrong with it. */
+#include "base/error.h"
 #include "cli/cli.h"
+#include "file/line.h"
 #include "kernels/kernels.h"
 #include "models/registry.h"
-#include <stdlib.h>
+#include <string.h>
 
 static void print_values(const vact_gguf *gguf)
 {
     printf("\nmetadata: %llu keys\n", (unsigned long long)gguf->n_values);
     for (uint64_t i = 0; i < gguf->n_values; i++) {
         const vact_gguf_value *v = &gguf->values[i];
-        char text[100];
+        char text[100], key[200];
         vact_gguf_format_value(v, text, sizeof text);
-        printf("    %-44s %-8s %s\n", v->key, vact_gguf_type_name(v->element), text);
+        printf("    %-44s %-8s %s\n", vact_printable(key, sizeof key, v->key, strlen(v->key)),
+               vact_gguf_type_name(v->element), text);
     }
 }
 
@@ -21,7 +24,7 @@ static void print_tensors(const vact_gguf *gguf)
     printf("\ntensors: %llu\n", (unsigned long long)gguf->n_tensors);
     for (uint64_t i = 0; i < gguf->n_tensors; i++) {
         const vact_gguf_tensor *t = &gguf->tensors[i];
-        char shape[96];
+        char shape[96], name[200];
         size_t used = 0;
         uint64_t count = 1;
         for (uint32_t d = t->n_dims; d-- > 0;) {
@@ -29,7 +32,8 @@ static void print_tensors(const vact_gguf *gguf)
                                      (unsigned long long)t->ne[d]);
             count *= t->ne[d];
         }
-        printf("    %-44s %-8s [%s]\n", t->name, vact_dtype_get(t->dtype)->name, shape);
+        printf("    %-44s %-8s [%s]\n", vact_printable(name, sizeof name, t->name, strlen(t->name)),
+               vact_dtype_get(t->dtype)->name, shape);
         values += count;
         bytes += t->bytes;
     }
@@ -69,27 +73,27 @@ static void print_unread(const vact_gguf *gguf, const vact_arch *arch, const voi
             printf("    (%s is not read)\n", gguf->tensors[i].name);
 }
 
-/* Every fault of the file under its architecture's schema; their number, or -1. */
-static int print_faults(const vact_gguf *gguf, const vact_arch *arch)
+/* Every fault of the file under its architecture's schema; their number in *count. */
+static vact_status print_faults(const vact_gguf *gguf, const vact_arch *arch, int *count, vact_error *err)
 {
     vact_arena arena = { 0 };
-    vact_error err = { 0 };
     vact_faults faults = { .report = print_fault };
     vact_kernels kernels;
     vact_kernels_init(&kernels, VACT_ISA_SCALAR);
     void *model = vact_arena_take(&arena, 1, arch->schema.model_bytes);
     printf("\nfaults:\n");
-    vact_status status = model ? VACT_OK : VACT_ENOMEM;
+    vact_status status = model ? VACT_OK : vact_fail(err, VACT_ENOMEM, "out of memory");
     if (model)
         vact_schema_read(&arch->schema, gguf, model, &faults);
     if (model && faults.count == 0)
-        status = vact_schema_bind(&arch->schema, gguf, model, kernels.decode, &arena, &faults, &err);
+        status = vact_schema_bind(&arch->schema, gguf, model, kernels.decode, &arena, &faults, err);
     if (status == VACT_OK && faults.count == 0) {
         printf("    none\n");
         print_unread(gguf, arch, model, &arena);
     }
     vact_arena_free(&arena);
-    return status == VACT_OK ? faults.count : -1;
+    *count = faults.count;
+    return status;
 }
 
 static vact_status print_cost(const char *path, vact_error *err)
@@ -143,7 +147,9 @@ static int run(int argc, char **argv)
     print_values(gguf);
     print_tensors(gguf);
     vact_status status = vact_arch_detect(&arch, gguf, &err);
-    const int faults = status == VACT_OK ? print_faults(gguf, arch) : 0;
+    int faults = 0;
+    if (status == VACT_OK)
+        status = print_faults(gguf, arch, &faults, &err);
     vact_gguf_close(&gguf);
     if (status == VACT_OK && faults == 0)
         status = print_cost(path, &err);

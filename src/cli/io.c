@@ -5,12 +5,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_INPUT = 1 << 30 };
+enum { MOST_INPUT = 1 << 29 };
 
 void cli_log(void *user, vact_log_level level, const char *line)
 {
     (void)user;
     fprintf(stderr, "vact: %s%s\n", level == VACT_LOG_WARNING ? "warning: " : "", line);
+}
+
+/* Reads to the end into *text, grown as needed. NULL, or what stopped it. */
+static const char *read_all(FILE *in, char **text, size_t *size)
+{
+    size_t room = 1 << 16;
+    do {
+        room *= 2;
+        if (room > MOST_INPUT)
+            return "more than 512 MiB, which no request is";
+        char *more = realloc(*text, room);
+        if (!more)
+            return "out of memory";
+        *text = more;
+        *size += fread(*text + *size, 1, room - *size, in);
+    } while (*size == room);
+    return ferror(in) ? strerror(errno) : NULL;
 }
 
 char *cli_read(const char *path, vact_arena *arena, size_t *length)
@@ -19,28 +36,16 @@ char *cli_read(const char *path, vact_arena *arena, size_t *length)
     FILE *in = from_stdin ? stdin : fopen(path, "rb");
     if (!in)
         return cli_fail("%s: %s", path, strerror(errno)), NULL;
-    char *text = NULL;
-    size_t size = 0, room = 1 << 16, got = 0;
-    do {
-        room *= 2;
-        char *more = room <= MOST_INPUT ? realloc(text, room) : NULL;
-        if (!more) {
-            cli_fail("%s: more than %zu bytes, or out of memory", path, size);
-            break;
-        }
-        text = more;
-        got = fread(text + size, 1, room - size, in);
-        size += got;
-    } while (size == room);
-    char *kept = NULL;
-    if (ferror(in))
-        cli_fail("%s: %s", path, strerror(errno));
-    else if (size < room && !(kept = vact_arena_text(arena, text, size)))
-        cli_fail("%s: out of memory", path);
+    char *text = NULL, *kept = NULL;
+    *length = 0;
+    const char *wrong = read_all(in, &text, length);
+    if (!wrong && !(kept = vact_arena_text(arena, text, *length)))
+        wrong = "out of memory";
+    if (wrong)
+        cli_fail("%s: %s", path, wrong);
     if (!from_stdin)
         fclose(in);
     free(text);
-    *length = size;
     return kept;
 }
 

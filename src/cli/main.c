@@ -35,7 +35,7 @@ static int complain(const char *name)
     return CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_usage(stderr);
@@ -57,4 +57,12 @@ int main(int argc, char **argv)
     if (help)
         return command->run(2, (char *[]){ argv[2], "-h", NULL });
     return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const int code = dispatch(argc, argv);
+    if (code != CLI_OK || (fflush(stdout) == 0 && !ferror(stdout)))
+        return code;
+    return cli_fail("standard output: cannot write all of it");
 }

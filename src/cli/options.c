@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include <errno.h>
@@ -9,13 +10,21 @@
 
 enum { MOST_OPTIONS = 32, FIRST_LONG = 256 };
 
+/* One line, whatever the arguments hold: what a user or a file names may not break it or drive the terminal. */
+__attribute__((format(printf, 1, 0))) static void complain(const char *format, va_list args)
+{
+    vact_error line = { 0 };
+    char text[sizeof line.text];
+    vsnprintf(text, sizeof text, format, args);
+    vact_fail(&line, VACT_EARG, "%s", text);
+    fprintf(stderr, "vact: %s\n", line.text);
+}
+
 int cli_fail(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("vact: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    complain(format, args);
     va_end(args);
     return CLI_FAILED;
 }
@@ -24,10 +33,9 @@ int cli_fail_usage(const cli_command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("vact: ", stderr);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\nusage: %s\n", command->usage);
+    complain(format, args);
     va_end(args);
+    fprintf(stderr, "usage: %s\n", command->usage);
     return CLI_USAGE;
 }
 
@@ -107,7 +115,9 @@ static void complain_unknown(const cli_command *command, const cli_option *optio
     for (const cli_option *o = options; o->name; o++)
         names[n++] = o->name;
     names[n] = "help";
-    char bare[64];
+    char bare[64], letter[3] = { '-', (char)optopt, 0 };
+    if (optopt > 0 && optopt < FIRST_LONG && word[1] != '-') /* one of "-xyz" */
+        word = letter;
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
     const char *near = word[0] == '-' && word[1] == '-' ? vact_nearest(bare, names) : NULL;
     if (near)

@@ -166,10 +166,12 @@ static int run_model(const char *path, run_options *o, vact_arena *arena)
     if (vact_model_open(&model, path, settings, &err) != VACT_OK ||
         vact_document_parse(&document, vact_model_get_info(model), name, text, length, &err) != VACT_OK) {
         cli_fail("%s", err.text);
-    } else if (override(&document, o)) {
+    } else if (!override(&document, o)) {
+        code = CLI_USAGE;
+    } else {
         const vact_request *q = &document.request;
         const int32_t views = q->image_embeddings ? q->n_embedded_views : q->n_images;
-        settings->max_views = views > 0 ? views : 1;
+        settings->max_views = views; /* 0: the default, and a refusal that says so */
         if (vact_session_open(&session, model, settings, &err) != VACT_OK)
             cli_fail("%s", err.text);
         else

@@ -68,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static bool bad(struct reader *r, const ch
                  vact_printable(name, sizeof name, r->name, r->name_length));
     else if (r->kind)
         snprintf(subject, sizeof subject, "%s %" PRIu64 ": ", r->kind, r->index);
-    r->status = vact_fail(r->err, VACT_EFORMAT, "%s: %s%s", vact_path_end(r->file->view.path), subject, text);
+    r->status = vact_fail(r->err, VACT_EFORMAT, "%s: %s%s", r->file->view.path, subject, text);
     return false;
 }
 
@@ -80,7 +80,7 @@ static bool bad_size(struct reader *r, uint64_t need)
 static bool no_memory(struct reader *r)
 {
     r->status = vact_fail(r->err, VACT_ENOMEM, "%s: no memory for %" PRIu64 " values and %" PRIu64 " tensors",
-                          vact_path_end(r->file->view.path), r->file->view.n_values, r->file->view.n_tensors);
+                          r->file->view.path, r->file->view.n_values, r->file->view.n_tensors);
     return false;
 }
 
@@ -442,7 +442,7 @@ static vact_status load(vact_gguf **out, const char *path, vact_mapping mapping,
     file->mapped = mapped;
     struct reader r = { .file = file, .data = mapping.data, .size = mapping.size, .err = err };
     file->view.size = mapping.size;
-    file->view.path = vact_arena_text(&file->arena, path, strlen(path));
+    file->view.path = vact_arena_text(&file->arena, vact_path_end(path), strlen(vact_path_end(path)));
     vact_gguf *gguf = &file->view;
     if (!file->view.path)
         r.status = vact_fail(err, VACT_ENOMEM, "%s: no memory to read it", vact_path_end(path));

@@ -56,7 +56,7 @@ typedef struct vact_gguf_tensor {
 } vact_gguf_tensor;
 
 typedef struct vact_gguf {
-    const char *path;
+    const char *path; /* as messages show it: its end, if it is long */
     uint32_t version;
     uint32_t alignment;
     uint64_t size; /* of the file */

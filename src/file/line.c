@@ -75,9 +75,3 @@ const char *vact_printable(char *out, size_t size, const char *text, uint64_t le
     vact_line_text(&line, text, length);
     return out;
 }
-
-const char *vact_path_end(const char *path)
-{
-    const size_t n = strlen(path);
-    return n > 200 ? path + n - 200 : path;
-}

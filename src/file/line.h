@@ -23,7 +23,4 @@ void vact_line_text(vact_line *line, const char *text, uint64_t length);
 /* vact_line_text over a buffer of its own; returns out. */
 const char *vact_printable(char *out, size_t size, const char *text, uint64_t length);
 
-/* The last 200 bytes of a path at most: an error's text is short, and must have room for the reason. */
-const char *vact_path_end(const char *path);
-
 #endif

@@ -92,8 +92,10 @@ double vact_op_flops(const vact_op *op)
         int32_t keys = 0;
         for (int i = 0; i < VACT_ATTENTION_SEGMENTS; i++)
             keys += a->segments[i].keys;
-        for (int32_t i = 0; i < a->q.rows; i++)
-            flops += 4.0 * a->q.cols * (a->spans ? a->spans[i].end - a->spans[i].begin : keys);
+        double seen = (double)a->q.rows * keys; /* pairs of row and key */
+        for (int32_t i = 0; a->spans && i < a->q.rows; i++)
+            seen += a->spans[i].end - a->spans[i].begin - keys;
+        flops = 4.0 * a->q.cols * seen;
     }
     return flops;
 }

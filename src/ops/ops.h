@@ -189,6 +189,7 @@ struct vact_device {
 typedef struct vact_run {
     vact_device *device;
     vact_arena *arena; /* host memory that lives as long as the session; only `prepare` takes from it */
+    bool planning;     /* the device reads no values, so tables need not be filled */
     size_t top, peak;  /* of the slab, in floats */
     vact_status status;
     vact_error *err;

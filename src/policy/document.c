@@ -3,8 +3,10 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "file/base64.h"
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct reader {
@@ -116,9 +118,22 @@ static vact_status read_int(const reader *r, const json_t *value, const char *fi
 
 /* ---- fields ---- */
 
+/* What a picture may say beside its pixels: that they are prepared, and a camera's name once files have some. */
+static vact_status check_picture(const reader *r, const json_t *object, const char *at)
+{
+    const json_t *prepared = json_object_get(object, "prepared"), *name = json_object_get(object, "name");
+    if (prepared && !json_is_true(prepared))
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %sprepared is %s, expected true: these are prepared pixels",
+                         r->name, at, kind(prepared));
+    if (name)
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %sname is %.32s, but this policy's file names no cameras",
+                         r->name, at, json_is_string(name) ? json_string_value(name) : kind(name));
+    return VACT_OK;
+}
+
 static vact_status read_image(const reader *r, const json_t *object, size_t i, vact_image *image)
 {
-    static const char *const known[] = { "width", "height", "format", "data", NULL };
+    static const char *const known[] = { "width", "height", "format", "data", "prepared", "name", NULL };
     char at[64], field[96];
     snprintf(at, sizeof at, "images[%zu].", i);
     if (!json_is_object(object)) {
@@ -126,6 +141,8 @@ static vact_status read_image(const reader *r, const json_t *object, size_t i, v
         return wrong_kind(r, field, "an object", object);
     }
     vact_status status = check_fields(r, object, at, known);
+    if (status == VACT_OK)
+        status = check_picture(r, object, at);
     const int32_t size = r->info->image_size;
     snprintf(field, sizeof field, "%swidth", at);
     if (status == VACT_OK)
@@ -332,6 +349,8 @@ vact_status vact_document_parse(vact_document *out, const vact_model_info *info,
                                 size_t length, vact_error *err)
 {
     *out = (vact_document){ 0 };
+    vact_error_clear(err);
+    name = vact_path_end(name);
     json_t *root = load_object(name, text, length, err);
     if (!root)
         return VACT_EINPUT;
@@ -382,6 +401,8 @@ static vact_status read_actions(const char *name, const json_t *array, vact_aren
 vact_status vact_document_actions(const char *name, const char *text, size_t length, vact_arena *arena,
                                   const float **actions, int32_t *rows, int32_t *cols, vact_error *err)
 {
+    vact_error_clear(err);
+    name = vact_path_end(name);
     json_t *root = load_object(name, text, length, err);
     if (!root)
         return VACT_EINPUT;
@@ -392,41 +413,67 @@ vact_status vact_document_actions(const char *name, const char *text, size_t len
 
 /* ---- replies ---- */
 
+/* NULL when memory is out. JSON has no NaN: a traced one is null, so that rows keep their length. */
 static json_t *matrix(const float *values, int32_t rows, int32_t cols)
 {
     json_t *out = json_array();
-    for (int32_t i = 0; i < rows; i++) {
+    bool ok = out != NULL;
+    for (int32_t i = 0; i < rows && ok; i++) {
         json_t *row = json_array();
-        for (int32_t j = 0; j < cols; j++) { /* JSON has no NaN: a traced one is null, so that rows keep their length */
+        for (int32_t j = 0; j < cols && ok; j++) {
             const double value = (double)values[i * cols + j];
-            json_array_append_new(row, isfinite(value) ? json_real(value) : json_null());
+            ok = json_array_append_new(row, isfinite(value) ? json_real(value) : json_null()) == 0;
         }
-        json_array_append_new(out, row);
+        ok = json_array_append_new(out, row) == 0 && ok;
     }
-    return out;
+    if (ok)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static json_t *devices_of(const vact_request *request, const vact_reply *reply)
+{
+    json_t *devices = json_array();
+    for (int32_t i = 0; i < request->n_images; i++)
+        if (json_array_append_new(devices, json_string(reply->device)) != 0) {
+            json_decref(devices);
+            return NULL;
+        }
+    return devices;
+}
+
+static json_t *traces_of(const vact_traced *traces, size_t n)
+{
+    json_t *traced = json_object();
+    for (size_t i = 0; i < n; i++)
+        if (json_object_set_new(traced, traces[i].name, matrix(traces[i].values, traces[i].rows, traces[i].cols))) {
+            json_decref(traced);
+            return NULL;
+        }
+    return traced;
 }
 
 vact_status vact_document_write(FILE *out, const vact_model_info *info, const vact_request *request,
                                 const vact_reply *reply, const vact_traced *traces, size_t n_traces, vact_error *err)
 {
     const vact_timing *t = &reply->timing;
-    json_t *root =
-        json_pack("{s:o, s:{s:f, s:f, s:f, s:f}}", "actions", matrix(reply->actions, info->horizon, info->action_dim),
-                  "timing_ms", "total", t->total, "vision", t->vision, "prefix", t->prefix, "denoise", t->denoise);
-    json_t *devices = json_array(), *traced = json_object();
-    for (int32_t i = 0; i < request->n_images; i++)
-        json_array_append_new(devices, json_string(reply->device));
+    vact_error_clear(err);
+    json_t *timing = json_pack("{s:f, s:f, s:f, s:f}", "total", t->total, "vision", t->vision, "prefix", t->prefix,
+                               "denoise", t->denoise);
+    json_t *root = json_object();
+    bool ok = json_object_set_new(root, "actions", matrix(reply->actions, info->horizon, info->action_dim)) == 0;
+    ok = json_object_set_new(root, "timing_ms", timing) == 0 && ok;
     if (!request->noise)
-        json_object_set_new(root, "seed", json_integer((json_int_t)reply->seed));
-    json_object_set_new(root, "devices", devices);
-    for (size_t i = 0; i < n_traces; i++)
-        json_object_set_new(traced, traces[i].name, matrix(traces[i].values, traces[i].rows, traces[i].cols));
+        ok = json_object_set_new(root, "seed", json_integer((json_int_t)reply->seed)) == 0 && ok;
+    ok = json_object_set_new(root, "devices", devices_of(request, reply)) == 0 && ok;
     if (n_traces)
-        json_object_set(root, "traces", traced);
-    json_decref(traced);
-    const bool written = root && json_dumpf(root, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+        ok = json_object_set_new(root, "traces", traces_of(traces, n_traces)) == 0 && ok;
+    char *text = ok ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
-    if (!written || fputc('\n', out) == EOF)
-        return vact_fail(err, VACT_EIO, "cannot write the reply");
-    return VACT_OK;
+    if (!text)
+        return vact_fail(err, VACT_ENOMEM, "out of memory for the reply");
+    const bool written = fputs(text, out) != EOF && fputc('\n', out) != EOF && fflush(out) == 0;
+    free(text);
+    return written ? VACT_OK : vact_fail(err, VACT_EIO, "cannot write the reply: %s", strerror(errno));
 }

@@ -9,11 +9,17 @@
 
 /* ---- what a request may be ---- */
 
-static vact_status check_finite(const char *name, const float *values, size_t n, vact_error *err)
+/* Beyond it float32 sums of squares overflow. Nothing real is near: normalised values are around 1. */
+#define LARGEST 1e9f
+
+static vact_status check_numbers(const char *name, const float *values, size_t n, vact_error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(values[i]))
             return vact_fail(err, VACT_EINPUT, "%s[%zu] is %g, expected a finite number", name, i, (double)values[i]);
+        else if (fabsf(values[i]) > LARGEST)
+            return vact_fail(err, VACT_EINPUT, "%s[%zu] is %g, expected %g to %g", name, i, (double)values[i],
+                             (double)-LARGEST, (double)LARGEST);
     return VACT_OK;
 }
 
@@ -48,8 +54,8 @@ static vact_status check_views(const vact_session *s, const vact_request *q, vac
     if (!q->image_embeddings && !q->images)
         return vact_fail(err, VACT_EINPUT, "the request has %d camera views, but images is NULL", n);
     if (q->image_embeddings)
-        return check_finite("image_embeddings", q->image_embeddings,
-                            (size_t)n * (size_t)info->view_tokens * (size_t)info->embedding_width, err);
+        return check_numbers("image_embeddings", q->image_embeddings,
+                             (size_t)n * (size_t)info->view_tokens * (size_t)info->embedding_width, err);
     vact_status status = VACT_OK;
     for (int32_t i = 0; i < n && status == VACT_OK; i++)
         status = check_image(info, &q->images[i], i, err);
@@ -66,7 +72,7 @@ static vact_status check_state(const vact_model_info *info, const vact_request *
         if (q->state[i] != 0)
             return vact_fail(err, VACT_EINPUT, "state[%d] is %g, expected 0 beyond the policy's %d values", i,
                              (double)q->state[i], info->state_dim);
-    return check_finite("state", q->state, (size_t)q->n_state, err);
+    return check_numbers("state", q->state, (size_t)q->n_state, err);
 }
 
 static vact_status check_units(const char *name, vact_units units, vact_error *err)
@@ -97,27 +103,40 @@ static vact_status check_request(const vact_session *s, const vact_request *q, v
     if (status == VACT_OK)
         status = check_units("action_units", q->action_units, err);
     if (status == VACT_OK && q->noise)
-        status = check_finite("noise", q->noise, (size_t)info->horizon * (size_t)info->max_action_dim, err);
+        status = check_numbers("noise", q->noise, (size_t)info->horizon * (size_t)info->max_action_dim, err);
     return status;
 }
 
 /* ---- units ---- */
 
-static void normalise_state(const vact_session *s, const vact_request *q)
+static float to_model(const vact_statistics *t, int32_t i, float x)
 {
-    const vact_statistics *t = &s->model->statistics.state;
-    memset(s->proprioception, 0, (size_t)s->model->info.max_state_dim * sizeof(float));
-    for (int32_t i = 0; i < t->n; i++) {
-        const float raw = q->state ? q->state[i] : 0;
-        s->proprioception[i] = q->state_units == VACT_UNITS_MODEL
-                                   ? raw
-                                   : (float)(((double)raw - (double)t->mean[i]) / ((double)t->std[i] + (double)t->eps));
-    }
+    return (float)(((double)x - (double)t->mean[i]) / ((double)t->std[i] + (double)t->eps));
 }
 
 static float to_real(const vact_statistics *t, int32_t i, float x)
 {
     return (float)((double)x * ((double)t->std[i] + (double)t->eps) + (double)t->mean[i]);
+}
+
+static vact_status normalise_state(const vact_session *s, const vact_request *q, vact_error *err)
+{
+    const vact_statistics *t = &s->model->statistics.state;
+    memset(s->proprioception, 0, (size_t)s->model->info.max_state_dim * sizeof(float));
+    for (int32_t i = 0; i < t->n; i++) {
+        const float raw = q->state ? q->state[i] : 0;
+        s->proprioception[i] = q->state_units == VACT_UNITS_MODEL ? raw : to_model(t, i, raw);
+        if (!(fabsf(s->proprioception[i]) <= LARGEST))
+            return vact_fail(err, VACT_EINPUT, "state[%d] is %g, by the file's statistics %g, expected %g to %g", i,
+                             (double)raw, (double)s->proprioception[i], (double)-LARGEST, (double)LARGEST);
+    }
+    return VACT_OK;
+}
+
+/* Value i of a row of x, in the units that the request asks for. */
+static float action_value(const vact_session *s, const vact_request *q, const float *x, int32_t i)
+{
+    return q->action_units == VACT_UNITS_MODEL ? x[i] : to_real(&s->model->statistics.action, i, x[i]);
 }
 
 /* Nothing is handed out unless all of it is a number. */
@@ -126,16 +145,15 @@ static vact_status hand_out(const vact_session *s, const vact_request *q, const 
 {
     const vact_model_info *info = &s->model->info;
     for (int32_t row = 0; row < info->horizon; row++)
-        for (int32_t i = 0; i < info->action_dim; i++)
-            if (!isfinite(x[row * info->max_action_dim + i]))
-                return vact_fail(err, VACT_EMODEL, "action %d has %g in column %d: the model's weights are broken", row,
-                                 (double)x[row * info->max_action_dim + i], i);
-    for (int32_t row = 0; row < info->horizon; row++)
         for (int32_t i = 0; i < info->action_dim; i++) {
-            const float v = x[row * info->max_action_dim + i];
-            actions[row * info->action_dim + i] =
-                q->action_units == VACT_UNITS_MODEL ? v : to_real(&s->model->statistics.action, i, v);
+            const float v = action_value(s, q, x + row * info->max_action_dim, i);
+            if (!isfinite(v))
+                return vact_fail(err, VACT_EMODEL, "action %d has %g in column %d: the model's weights are broken", row,
+                                 (double)v, i);
         }
+    for (int32_t row = 0; row < info->horizon; row++)
+        for (int32_t i = 0; i < info->action_dim; i++)
+            actions[row * info->action_dim + i] = action_value(s, q, x + row * info->max_action_dim, i);
     return VACT_OK;
 }
 
@@ -185,6 +203,8 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     const double start = vact_clock_ms();
     vact_status status = check_request(s, q, err);
     if (status == VACT_OK)
+        status = normalise_state(s, q, err);
+    if (status == VACT_OK)
         status = expect_progress(s, q, views, err);
     if (status != VACT_OK)
         return status;
@@ -196,7 +216,6 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     const vact_buf embedded = vact_rows(s->images, 0, views * info->view_tokens);
     encode_views(s, q, embedded);
     const double vision_end = vact_clock_ms();
-    normalise_state(s, q);
     s->model->arch->prefix(&s->run, s->model->bound, s->memory,
                            &(vact_prefix_input){ embedded, q->tokens, q->n_tokens, s->proprioception });
     const double prefix_end = vact_clock_ms();

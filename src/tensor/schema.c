@@ -65,7 +65,9 @@ static void read_key(const vact_schema *schema, const vact_key *key, const vact_
     const double value =
         key->type == VACT_GGUF_U32 ? (double)vact_gguf_get_uint(found, 0) : vact_gguf_get_float(found, 0);
     if (!(value >= key->min && value <= key->max)) {
-        fault(faults, "%s: key %s is %g, expected %g to %g", gguf->path, name, value, key->min, key->max);
+        const int digits = key->type == VACT_GGUF_U32 ? 10 : 6;
+        fault(faults, "%s: key %s is %.*g, expected %.*g to %.*g", gguf->path, name, digits, value, digits, key->min,
+              digits, key->max);
         return;
     }
     store_key(key, config, value);

@@ -34,8 +34,9 @@ static void test_too_many_edits_make_another_word(void **state)
 {
     (void)state;
     const char *const words[] = { "abcdef", NULL }, *const shorter[] = { "abc", NULL };
-    assert_string_equal(vact_nearest("abwxyz", words), "abcdef"); /* 4 of 6 */
-    assert_null(vact_nearest("avwxyz", words));                   /* 5 of 6 */
+    assert_string_equal(vact_nearest("abcxyz", words), "abcdef"); /* 3 of 6 */
+    assert_null(vact_nearest("abwxyz", words));                   /* 4 of 6 */
+    assert_null(vact_nearest("text", fields));                    /* "seed" is 3 of 4 away */
     assert_string_equal(vact_nearest("axc", shorter), "abc");
     assert_string_equal(vact_nearest("ab", shorter), "abc"); /* 1 of 2 */
     assert_null(vact_nearest("xb", shorter));                /* 2 of 2 */

@@ -90,7 +90,7 @@ run() {
 run 1 'tokens[0] is 49280, expected 0 to 49279' --tokens 49280
 run 1 'state[2] is nan, expected a finite number' --state 0,0,nan,0,0
 run 1 "state[5] is 1, expected 0 beyond the policy's 5 values" --state 0,0,0,0,0,1
-run 1 'option --tokens: item 2 of "1,x" is not a whole number' --tokens 1,x
+run 2 'option --tokens: item 2 of "1,x" is not a whole number' --tokens 1,x
 run 1 'no.json: No such file or directory' --expect no.json
 complains 1 'vact: no.json: No such file or directory' "$vact" run m.gguf --request no.json
 complains 1 'vact: no.gguf: No such file or directory' "$vact" run no.gguf --request "$request"
@@ -118,6 +118,24 @@ expect 0 "$vact" run m.gguf --request model.json --state 0.1,0.2,0.3,0.4,0.5 --e
 expect 0 "$example" m.gguf
 [ "$(wc -w <out)" = 6 ] || fail "the example printed: $(cat out)"
 complains 1 'no.gguf: No such file or directory' "$example" no.gguf
+
+# ---- output that can't be written, input that can't be taken ----
+for command in "run m.gguf --request $request --json" "inspect m.gguf" "bench m.gguf --reps 1" --help; do
+    "$vact" $command >/dev/full 2>err
+    [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "a full device: $command: $(cat err)"
+done
+complains 1 'vact: a?b: No such file or directory' "$vact" run m.gguf --request "$(printf 'a\nb')"
+long=$(printf '%0400d' 0)
+complains 1 "vact: $(printf '%0200d' 0): File name too long" "$vact" inspect "$long"
+run 1 'state[0] is 1e+30, expected -1e+09 to 1e+09' --state 1e30,0,0,0,0
+sed 's/"format"/"name":"front","format"/' "$request" >named.json
+complains 1 "vact: named.json: field images[0].name is front, but this policy's file names no cameras" \
+    "$vact" run m.gguf --request named.json
+sed 's/"format"/"prepared":true,"format"/' "$request" >prepared.json
+expect 0 "$vact" run m.gguf --request prepared.json --expect reply.json --tol 0
+sed 's/"images":\[.*\],"tokens"/"tokens"/' "$request" >blind.json
+complains 1 'vact: the request has 0 camera views, expected 1 to 3' "$vact" run m.gguf --request blind.json
+complains 2 'vact: unknown option -x' "$vact" run m.gguf --request "$request" -xv
 
 # ---- inspect ----
 expect 0 "$vact" inspect m.gguf
@@ -150,7 +168,8 @@ prints '^B/A, median of pairs: total '
 expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2' --json
 prints '"variant":"B","options":"--threads 2","b_over_a":{"total":'
 complains 1 'vact: no.gguf: No such file or directory' "$vact" bench no.gguf --json
-complains 1 'vact: max views is 17, expected 0 to 16' "$vact" bench m.gguf --views 17
+complains 2 'vact: option --views: 17 views, expected 1 to 16' "$vact" bench m.gguf --views 17
+complains 2 'vact: option --views: -1 views, expected 1 to 16' "$vact" bench m.gguf --views -1
 complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''
 
 [ "$failures" = 0 ] && echo "all of the command's checks passed"

@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "file/line.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -179,7 +179,7 @@ static const refusal refusals[] = {
     { "{'images': {}}", "field images is an object, expected an array" },
     { "{'images': [3]}", "field images[0] is an integer, expected an object" },
     { "{'images': [" U8(BYTES) ", null]}", "field images[1] is null, expected an object" },
-    { VIEW("'size': 2"), "unknown field images[0].size, expected one of width, height, format, data" },
+    { VIEW("'size': 2"), "unknown field images[0].size, expected one of width, height, format, data, prepared, name" },
     { VIEW("'widht': 2"), "unknown field images[0].widht, did you mean width?" },
     { VIEW("'height': 2"), "field images[0].width is missing, expected an integer" },
     { VIEW("'width': 2"), "field images[0].height is missing, expected an integer" },
@@ -383,7 +383,7 @@ static void test_a_reply_that_cannot_be_written_is_eio(void **state)
     err = (vact_error){ 0 };
     const vact_reply reply = { .actions = actions, .device = "cpu" };
     assert_int_equal(vact_document_write(full, &info, &(vact_request){ 0 }, &reply, NULL, 0, &err), VACT_EIO);
-    assert_string_equal(err.text, "cannot write the reply");
+    assert_string_equal(err.text, "cannot write the reply: No space left on device");
     fclose(full);
 }
 

@@ -351,7 +351,7 @@ static const wrong wrong_keys[] = {
     { NAME WIDTH "s:toy.eps 4:12 d:0.5 ", 3, LINE("key toy.eps has type f64, expected f32") },
     { NAME EPS "s:toy.width 4:4 4:0 ", 3, LINE("key toy.width is 0, expected 1 to 64") },
     { NAME EPS "s:toy.width 4:4 4:65 ", 3, LINE("key toy.width is 65, expected 1 to 64") },
-    { NAME EPS "s:toy.width 4:4 4:0xfffffffc ", 3, LINE("key toy.width is 4.29497e+09, expected 1 to 64") },
+    { NAME EPS "s:toy.width 4:4 4:0xfffffffc ", 3, LINE("key toy.width is 4294967292, expected 1 to 64") },
     { NAME WIDTH EPS "s:toy.layers 4:4 4:9 ", 4, LINE("key toy.layers is 9, expected 1 to 8") },
     { NAME WIDTH "s:toy.eps 4:6 f:-0.5 ", 3, LINE("key toy.eps is -0.5, expected 0 to 1") },
     { NAME WIDTH "s:toy.eps 4:6 4:0x7fc00000 ", 3, LINE("key toy.eps is nan, expected 0 to 1") },
