@@ -267,6 +267,31 @@ static void test_a_missing_file_is_an_io_error(void **state)
     assert_refused("no-such.gguf", VACT_EIO, "no-such.gguf: No such file or directory");
 }
 
+static void test_actions_that_the_statistics_make_infinite_are_not_handed_out(void **state)
+{
+    (void)state;
+    const rewrite_edit edits[] = { { REWRITE_SET_VALUE, "action_std", 3e38, NULL },
+                                   { REWRITE_SET_VALUE, "action_mean", 3e38, NULL },
+                                   { 0 } };
+    rewrite_gguf(TINY, EDIT, edits, NULL, false);
+    vact_error err;
+    vact_model *model = golden_open(EDIT);
+    vact_session *session = golden_session(model, NULL);
+    float actions[5 * 6] = { 0 }, noise[5 * 8] = { 0 }, embedding[4 * 16] = { 0 };
+    for (int i = 0; i < 5; i++)
+        noise[i * 8] = 100; /* far more than 10 steps of velocity take away */
+    vact_reply reply = { .actions = actions };
+    const vact_request q = {
+        .image_embeddings = embedding, .n_embedded_views = 1, .tokens = (int32_t[]){ 1 }, .n_tokens = 1, .noise = noise
+    };
+    assert_int_equal(vact_predict(session, &q, &reply, &err), VACT_EMODEL);
+    assert_string_equal(err.text, "action 0 has inf in column 0: the model's weights are broken");
+    for (int i = 0; i < 5 * 6; i++)
+        assert_true(actions[i] == 0);
+    vact_session_close(&session);
+    vact_model_close(&model);
+}
+
 static void test_close_accepts_nothing(void **state)
 {
     (void)state;
@@ -290,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_statistics_may_be_f16),
         cmocka_unit_test(test_a_truncated_file_is_refused),
         cmocka_unit_test(test_a_missing_file_is_an_io_error),
+        cmocka_unit_test(test_actions_that_the_statistics_make_infinite_are_not_handed_out),
         cmocka_unit_test(test_close_accepts_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

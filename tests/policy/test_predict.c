@@ -184,6 +184,8 @@ static void test_wrong_embeddings_are_refused(void **state)
     q.n_embedded_views = VIEWS;
     embeddings[17] = -INFINITY;
     assert_refused(&q, "image_embeddings[17] is -inf, expected a finite number");
+    embeddings[17] = 1e19f; /* its square is beyond float32 */
+    assert_refused(&q, "image_embeddings[17] is 1e+19, expected -1e+09 to 1e+09");
     embeddings[17] = 0;
 }
 
@@ -226,6 +228,12 @@ static void test_a_wrong_state_is_refused(void **state)
     q = good_request();
     noise[11] = INFINITY;
     assert_refused(&q, "noise[11] is inf, expected a finite number");
+    q = good_request();
+    noise[11] = -2e9f;
+    assert_refused(&q, "noise[11] is -2e+09, expected -1e+09 to 1e+09");
+    q = good_request();
+    proprioception[3] = 1e30f;
+    assert_refused(&q, "state[3] is 1e+30, expected -1e+09 to 1e+09");
     q = good_request();
     q.state_units = (vact_units)9;
     assert_refused(&q, "state_units is 9, expected VACT_UNITS_REAL or VACT_UNITS_MODEL");
