@@ -317,6 +317,8 @@ static vact_status open_temporary(vact_gguf_writer *w, vact_error *err)
 vact_status vact_gguf_writer_open(vact_gguf_writer **out, const char *path, vact_error *err)
 {
     *out = NULL;
+    if (!*path)
+        return vact_fail(err, VACT_EARG, "the path of the file to write is empty");
     vact_gguf_writer *w = calloc(1, sizeof *w);
     if (!w)
         return vact_fail(err, VACT_ENOMEM, "%s: no memory to write it", vact_path_end(path));
