@@ -73,14 +73,15 @@ VACT_API const char *vact_version(void);
 
 typedef enum vact_log_level { VACT_LOG_WARNING, VACT_LOG_INFO } vact_log_level;
 
-enum { VACT_MAX_VIEWS = 16 };
+enum { VACT_DEFAULT_VIEWS = 3, VACT_MAX_VIEWS = 16 };
 
 typedef struct vact_settings {
     int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
     int32_t denoise_steps; /* 1..1000; 0: the file's own number */
-    int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: 3. Memory is planned for it */
-    bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
-    const char *isa;       /* highest instruction set to use, "scalar" or "avx2"; NULL: the best here */
+    int32_t
+        max_views; /* most camera views of a request, 1..VACT_MAX_VIEWS, for which memory is planned; 0: VACT_DEFAULT_VIEWS */
+    bool reference;  /* scalar, unfused, double precision: slow, for checking the rest */
+    const char *isa; /* highest instruction set to use, "scalar" or "avx2"; NULL: the best here */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */
     void (*log)(void *user, vact_log_level level, const char *line);
     void *log_user;

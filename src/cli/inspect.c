@@ -68,9 +68,12 @@ static void print_unread(const vact_gguf *gguf, const vact_arch *arch, const voi
     if (!r.read)
         return;
     vact_schema_walk(&arch->schema, model, mark_read, &r);
-    for (uint64_t i = 0; i < gguf->n_tensors; i++)
+    for (uint64_t i = 0; i < gguf->n_tensors; i++) {
+        const char *name = gguf->tensors[i].name;
+        char shown[200];
         if (!r.read[i])
-            printf("    (%s is not read)\n", gguf->tensors[i].name);
+            printf("    (%s is not read)\n", vact_printable(shown, sizeof shown, name, strlen(name)));
+    }
 }
 
 /* Every fault of the file under its architecture's schema; their number in *count. */
@@ -99,8 +102,6 @@ static vact_status print_faults(const vact_gguf *gguf, const vact_arch *arch, in
 static vact_status print_cost(const char *path, vact_error *err)
 {
     vact_model *model = NULL;
-    vact_settings settings;
-    vact_settings_default(&settings);
     vact_status status = vact_model_open(&model, path, NULL, err);
     if (status != VACT_OK)
         return status;
@@ -110,11 +111,10 @@ static vact_status print_cost(const char *path, vact_error *err)
            info->arch, (long long)info->parameters, info->image_size, info->max_tokens, info->state_dim,
            info->max_state_dim, info->horizon, info->action_dim, info->max_action_dim, info->denoise_steps);
     printf("\n%-6s %14s %14s %14s %14s %14s\n", "views", "vision GFLOP", "prefix", "denoise", "total", "session MB");
-    for (int32_t views = 1; views <= settings.max_views && status == VACT_OK; views++) {
-        vact_settings one = settings;
+    for (int32_t views = 1; views <= VACT_DEFAULT_VIEWS && status == VACT_OK; views++) {
+        const vact_settings one = { .max_views = views };
         vact_cost cost = { 0 };
         uint64_t bytes = 0;
-        one.max_views = views;
         status = vact_session_bytes(model, &one, &bytes, err);
         if (status == VACT_OK)
             status = vact_session_cost(model, &one, views, info->max_tokens, &cost, err);

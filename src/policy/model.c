@@ -33,7 +33,7 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
                          vact_isa_name(best));
     out->isa = vact_isa_name((vact_isa)isa);
     if (out->max_views == 0)
-        out->max_views = 3;
+        out->max_views = VACT_DEFAULT_VIEWS;
     if (out->threads == 0)
         out->threads = vact_cpu_count();
     return VACT_OK;

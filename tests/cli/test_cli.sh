@@ -145,6 +145,9 @@ prints '^    smolvla.hidden  *u32  *16$'
 prints '^    vit.patch_embd.weight  *f32  *\[32, 3, 8, 8\]$'
 prints '^    none$'
 prints '^smolvla: 878494 parameters'
+for views in 1 2 3; do
+    prints "^$views  *0\.00[0-9]  *0\.00[0-9]  *0\.00[0-9]  *0\.0[0-9]*  *[0-9.]*$"
+done
 expect 1 "$vact" inspect cut.gguf
 sed 's/vit\.pos_embd/vit.pos_embe/; s/mm\.fc\.weight/mm.fc.weighs/' m.gguf >wrong.gguf
 expect 1 "$vact" inspect wrong.gguf
