@@ -5,7 +5,7 @@
 vact_rope_table vact_rope_make(vact_run *r, int32_t positions, int32_t head_dim, double base)
 {
     const vact_rope_table table = { vact_tmp(r, positions, head_dim), vact_tmp(r, positions, head_dim) };
-    if (r->planning)
+    if (r->device->blind)
         return table;
     const size_t values = (size_t)positions * (size_t)head_dim;
     float *cosine = vact_host(r, values, sizeof *cosine), *sine = vact_host(r, values, sizeof *sine);

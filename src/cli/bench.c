@@ -1,8 +1,8 @@
 /* vact bench: latency of whole predictions and of their stages, with what they compute. */
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "policy/model.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +21,7 @@ typedef struct bench_options {
 typedef struct variant {
     const char *label; /* its options; NULL unless --ab */
     vact_settings settings;
+    int32_t threads; /* that the settings stand for */
     vact_session *session;
     vact_cost cost;
     double *ms[SERIES]; /* [reps] each, in the order measured */
@@ -131,8 +132,8 @@ static void print_table(const bench *b, const variant *v)
     const double p50 = quantile(b, v->ms[TOTAL], 0.5);
     if (v->label)
         printf("%c \"%s\": ", v == b->variants ? 'A' : 'B', v->label);
-    printf("%d view%s, %d thread%s, %d runs\n", b->request.n_images, b->request.n_images == 1 ? "" : "s",
-           v->settings.threads, v->settings.threads == 1 ? "" : "s", b->options->reps);
+    printf("%d view%s, %d thread%s, %d runs\n", b->request.n_images, b->request.n_images == 1 ? "" : "s", v->threads,
+           v->threads == 1 ? "" : "s", b->options->reps);
     printf("  %-8s %10s %10s %10s %10s %10s\n", "", "min ms", "p50 ms", "p90 ms", "GFLOP", "GFLOP/s");
     printf("  %-8s %10.1f %10.1f %10.1f %10.1f %10.1f\n", "total", quantile(b, v->ms[TOTAL], 0), p50,
            quantile(b, v->ms[TOTAL], 0.9), total_gflop(v), total_gflop(v) / p50 * 1e3);
@@ -184,7 +185,7 @@ static void print_json_label(const bench *b, const variant *v)
 
 static void print_json(bench *b, const variant *v)
 {
-    printf("%s\n  {\"views\":%d,\"threads\":%d,", b->printed++ ? "," : "", b->request.n_images, v->settings.threads);
+    printf("%s\n  {\"views\":%d,\"threads\":%d,", b->printed++ ? "," : "", b->request.n_images, v->threads);
     if (v->label)
         print_json_label(b, v);
     printf("\"min_ms\":%.3f,\"p50_ms\":%.3f,\"p90_ms\":%.3f,\"cpu_ms\":%.3f,\"stages\":{", quantile(b, v->ms[TOTAL], 0),
@@ -206,8 +207,12 @@ static vact_status bench_views(bench *b, int32_t views, vact_error *err)
         return vact_fail(err, VACT_ENOMEM, "out of memory for %d pictures", views);
     for (int i = 0; i < b->n_variants && status == VACT_OK; i++) {
         variant *v = &b->variants[i];
+        vact_settings resolved;
         v->settings.max_views = views;
-        status = vact_session_open(&v->session, b->model, &v->settings, err);
+        status = vact_settings_resolve(&resolved, &v->settings, err);
+        v->threads = resolved.threads;
+        if (status == VACT_OK)
+            status = vact_session_open(&v->session, b->model, &v->settings, err);
         if (status == VACT_OK)
             status = vact_session_cost(b->model, &v->settings, views, b->tokens, &v->cost, err);
     }
@@ -258,8 +263,6 @@ static bool set_up(bench *b)
         if (!parse_variant(b, i, o->ab[i]))
             return false;
     for (int i = 0; i < b->n_variants; i++) {
-        if (b->variants[i].settings.threads == 0)
-            b->variants[i].settings.threads = vact_cpu_count();
         for (int s = 0; s < SERIES; s++) {
             b->variants[i].ms[s] = vact_arena_take(b->arena, (size_t)o->reps, sizeof(double));
             if (!b->variants[i].ms[s])

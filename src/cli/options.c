@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "policy/document.h"
+#include "policy/session.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,9 +170,7 @@ static int run_model(const char *path, run_options *o, vact_arena *arena)
     } else if (!override(&document, o)) {
         code = CLI_USAGE;
     } else {
-        const vact_request *q = &document.request;
-        const int32_t views = q->image_embeddings ? q->n_embedded_views : q->n_images;
-        settings->max_views = views; /* 0: the default, and a refusal that says so */
+        settings->max_views = vact_request_views(&document.request); /* 0: the default, and a refusal that says so */
         if (vact_session_open(&session, model, settings, &err) != VACT_OK)
             cli_fail("%s", err.text);
         else

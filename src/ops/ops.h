@@ -172,6 +172,7 @@ typedef struct vact_scratch {
 typedef struct vact_device vact_device;
 struct vact_device {
     const char *name;
+    bool blind; /* reads no values: tables need not be filled for it */
     /* Floats that a kv takes in this device's layout. */
     size_t (*kv_floats)(const vact_device *device, const vact_kv *kv);
     vact_scratch (*scratch)(const vact_device *device, const vact_op *op);
@@ -189,7 +190,6 @@ struct vact_device {
 typedef struct vact_run {
     vact_device *device;
     vact_arena *arena; /* host memory that lives as long as the session; only `prepare` takes from it */
-    bool planning;     /* the device reads no values, so tables need not be filled */
     size_t top, peak;  /* of the slab, in floats */
     vact_status status;
     vact_error *err;

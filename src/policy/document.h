@@ -20,7 +20,8 @@ typedef struct vact_document {
 } vact_document;
 
 /* Reads a document for a model. Shapes that the model fixes are checked here, because a request holds no lengths
- * for them; everything else by vact_predict. EINPUT names the field; `name` stands for where the text came from. */
+ * for them, and what becomes an integer; everything else by vact_predict. EINPUT names the field; `name` stands for
+ * where the text came from. */
 vact_status vact_document_parse(vact_document *out, const vact_model_info *info, const char *name, const char *text,
                                 size_t length, vact_error *err);
 void vact_document_free(vact_document *document);

@@ -45,7 +45,7 @@ static vact_status check_image(const vact_model_info *info, const vact_image *im
 static vact_status check_views(const vact_session *s, const vact_request *q, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
-    const int32_t n = q->image_embeddings ? q->n_embedded_views : q->n_images;
+    const int32_t n = vact_request_views(q);
     if (q->image_embeddings && q->n_images)
         return vact_fail(err, VACT_EINPUT, "images and image_embeddings are both given, expected one of them");
     if (n < 1 || n > s->settings.max_views)
@@ -199,7 +199,7 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     vact_error unheard = { 0 };
     err = err ? err : &unheard;
     const vact_model_info *info = &s->model->info;
-    const int32_t views = q->image_embeddings ? q->n_embedded_views : q->n_images;
+    const int32_t views = vact_request_views(q);
     const double start = vact_clock_ms();
     vact_status status = check_request(s, q, err);
     if (status == VACT_OK)

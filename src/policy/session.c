@@ -20,7 +20,7 @@ static vact_status lay_out(vact_session *s, vact_device *device, vact_error *err
 {
     const vact_model_info *info = &s->model->info;
     const size_t chunk = (size_t)info->horizon * (size_t)info->max_action_dim;
-    s->run = (vact_run){ .device = device, .arena = &s->arena, .err = err, .planning = device != s->device };
+    s->run = (vact_run){ .device = device, .arena = &s->arena, .err = err };
     s->memory = vact_host(&s->run, 1, s->model->arch->memory_bytes);
     s->proprioception = vact_host(&s->run, (size_t)info->max_state_dim, sizeof(float));
     s->noise = vact_host(&s->run, chunk, sizeof(float));
@@ -56,7 +56,7 @@ static vact_status make_plan(plan *out, const vact_session *session, int32_t vie
 {
     const vact_arch *arch = session->model->arch;
     const vact_model_info *info = &session->model->info;
-    vact_session s = { .model = session->model, .settings = session->settings, .device = session->device };
+    vact_session s = { .model = session->model, .settings = session->settings };
     vact_device *cost = NULL;
     vact_status status = vact_cost_open(&cost, session->device, err);
     if (status == VACT_OK)

@@ -17,6 +17,12 @@ struct vact_session {
     float *proprioception, *noise; /* host: [max_state_dim], [horizon, max_action_dim] */
 };
 
+/* Camera views of a request, as pictures or embedded. */
+static inline int32_t vact_request_views(const vact_request *request)
+{
+    return request->image_embeddings ? request->n_embedded_views : request->n_images;
+}
+
 /* Counts one prediction of an open session. Allocates. */
 vact_status vact_plan_cost(const vact_session *session, int32_t views, int32_t tokens, vact_cost *cost,
                            vact_error *err);

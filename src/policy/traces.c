@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vact_traces_match(const char *const *patterns, const char *name)
-{
-    for (; patterns && *patterns; patterns++)
-        if (fnmatch(*patterns, name, 0) == 0)
-            return true;
-    return false;
-}
-
 vact_status vact_traces_open(vact_traces *traces, const char *const *patterns, vact_error *err)
 {
     size_t n = 0;

@@ -20,9 +20,6 @@ typedef struct vact_traces {
     bool out_of_memory;
 } vact_traces;
 
-/* True if the name matches one of the patterns; NULL patterns match nothing. */
-bool vact_traces_match(const char *const *patterns, const char *name);
-
 vact_status vact_traces_open(vact_traces *traces, const char *const *patterns, vact_error *err);
 
 /* A vact_trace_fn: keeps a copy of what matches. */

@@ -1,4 +1,5 @@
 #include "base/mapping.h"
+#include "folder.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,22 +12,16 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/vact-test-mapping-XXXXXX";
-static char path[64];
-
 static int make_folder(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/x", folder);
-    return 0;
+    return folder_make("x");
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder);
+    return folder_remove();
 }
 
 static void put(const char *text)

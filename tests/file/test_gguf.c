@@ -1,5 +1,6 @@
 /* Good files are read as they are; damaged ones end in a status. */
 #include "file/gguf.h"
+#include "folder.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -384,22 +385,16 @@ static void test_random_damage_is_ok_or_eformat(void **state)
 
 /* ---- files ---- */
 
-static char folder[] = "/tmp/vact-test-gguf-XXXXXX";
-static char path[64];
-
 static int make_folder(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/x.gguf", folder);
-    return 0;
+    return folder_make("x.gguf");
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder);
+    return folder_remove();
 }
 
 static void put_file(const void *data, size_t size)

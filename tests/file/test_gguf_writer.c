@@ -1,5 +1,6 @@
 /* What is declared and streamed is in the file to the byte; a file that is not whole never appears. */
 #include "file/gguf.h"
+#include "folder.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,22 +18,16 @@
 
 #include "gguf_bytes.h"
 
-static char folder[] = "/tmp/vact-test-gguf-writer-XXXXXX";
-static char path[64];
-
 static int make_folder(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/out.gguf", folder);
-    return 0;
+    return folder_make("out.gguf");
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder);
+    return folder_remove();
 }
 
 static int count_files(void)

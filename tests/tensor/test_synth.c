@@ -1,4 +1,5 @@
 /* Made-up weights against what another program, in another language, makes of the same rule. */
+#include "folder.h"
 #include "tensor/synth.h"
 
 #include <setjmp.h>
@@ -14,23 +15,17 @@
 
 #include "models/registry.h"
 
-static char folder[] = "/tmp/vact-test-synth-XXXXXX";
-static char path[64];
-
 static int make_folder(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/tiny.gguf", folder);
-    return 0;
+    return folder_make("tiny.gguf");
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
     remove(path);
-    return rmdir(folder);
+    return folder_remove();
 }
 
 /* ---- noise ---- */

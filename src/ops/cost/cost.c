@@ -76,7 +76,7 @@ vact_status vact_cost_open(vact_device **out, const vact_device *target, vact_er
     cost_device *cost = calloc(1, sizeof *cost);
     if (!cost)
         return vact_fail(err, VACT_ENOMEM, "out of memory");
-    cost->device = (vact_device){ "cost", kv_floats, scratch, reserve, run, read_nothing, close_device };
+    cost->device = (vact_device){ "cost", true, kv_floats, scratch, reserve, run, read_nothing, close_device };
     cost->target = target;
     *out = &cost->device;
     return VACT_OK;

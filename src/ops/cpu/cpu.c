@@ -86,7 +86,7 @@ vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int th
     vact_cpu *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
         return vact_fail(err, VACT_ENOMEM, "out of memory");
-    cpu->device = (vact_device){ "cpu", kv_floats, scratch, reserve, run, read_values, close_device };
+    cpu->device = (vact_device){ "cpu", false, kv_floats, scratch, reserve, run, read_values, close_device };
     cpu->k = kernels;
     cpu->threads = threads;
     *out = &cpu->device;

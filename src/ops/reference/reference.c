@@ -315,7 +315,7 @@ vact_status vact_reference_open(vact_device **out, const vact_kernels *kernels, 
     reference_device *d = calloc(1, sizeof *d);
     if (!d)
         return vact_fail(err, VACT_ENOMEM, "out of memory");
-    d->device = (vact_device){ "reference", kv_floats, scratch, reserve, run, read_values, close_device };
+    d->device = (vact_device){ "reference", false, kv_floats, scratch, reserve, run, read_values, close_device };
     d->k = kernels;
     *out = &d->device;
     return VACT_OK;
