@@ -1,7 +1,6 @@
 /* cpuid, the affinity mask and the control groups -> what may be used. */
 #include "base/cpu.h"
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,9 @@
 #include <cpuid.h>
 #endif
 
-static const char *const isa_names[] = { [VACT_ISA_SCALAR] = "scalar", [VACT_ISA_AVX2] = "avx2" };
+static const char *const isa_names[VACT_ISA_END] = {
+    [VACT_ISA_SCALAR] = "scalar", [VACT_ISA_AVX2] = "avx2", [VACT_ISA_NEON] = "neon"
+};
 
 const char *vact_isa_name(vact_isa isa)
 {
@@ -23,29 +24,51 @@ const char *vact_isa_name(vact_isa isa)
 
 int vact_isa_from_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof isa_names / sizeof *isa_names; i++)
-        if (strcmp(name, isa_names[i]) == 0)
-            return (int)i;
+    for (int isa = 0; isa < VACT_ISA_END; isa++)
+        if (strcmp(name, isa_names[isa]) == 0)
+            return isa;
     return -1;
 }
 
-vact_isa vact_cpu_isa(void)
+static bool has_avx2(void)
 {
 #if defined(__x86_64__)
     const unsigned leaf1 = bit_FMA | bit_F16C | bit_OSXSAVE | bit_AVX;
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & leaf1) != leaf1)
-        return VACT_ISA_SCALAR;
+        return false;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
-        return VACT_ISA_SCALAR;
+        return false;
     /* The processor has it; does the system save the upper halves of the registers? */
     unsigned low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     const unsigned xmm_and_ymm = 6;
-    return (low & xmm_and_ymm) == xmm_and_ymm ? VACT_ISA_AVX2 : VACT_ISA_SCALAR;
+    return (low & xmm_and_ymm) == xmm_and_ymm;
 #else
-    return VACT_ISA_SCALAR;
+    return false;
 #endif
+}
+
+static bool has_neon(void)
+{
+#if defined(__aarch64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool vact_cpu_has(vact_isa isa)
+{
+    return isa == VACT_ISA_SCALAR || (isa == VACT_ISA_AVX2 && has_avx2()) || (isa == VACT_ISA_NEON && has_neon());
+}
+
+vact_isa vact_cpu_isa(void)
+{
+    int isa = VACT_ISA_END - 1;
+    while (!vact_cpu_has((vact_isa)isa))
+        isa--;
+    return (vact_isa)isa;
 }
 
 /* ---- how many CPUs ---- */

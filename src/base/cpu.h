@@ -2,9 +2,20 @@
 #ifndef VACT_BASE_CPU_H
 #define VACT_BASE_CPU_H
 
-typedef enum vact_isa { VACT_ISA_SCALAR, VACT_ISA_AVX2 /* with FMA and F16C */ } vact_isa;
+#include <stdbool.h>
 
-/* The highest level that the processor and the operating system support. */
+/* Levels of instruction sets: of one family of processors in ascending order, one family after the other. */
+typedef enum vact_isa {
+    VACT_ISA_SCALAR, /* every processor */
+    VACT_ISA_AVX2,   /* x86-64 with FMA and F16C */
+    VACT_ISA_NEON,   /* 64-bit Arm, always */
+    VACT_ISA_END
+} vact_isa;
+
+/* Whether the processor and the operating system support a level. */
+bool vact_cpu_has(vact_isa isa);
+
+/* The highest level that they support. */
 vact_isa vact_cpu_isa(void);
 
 /* CPUs in this process's affinity mask, at most the cgroup's quota rounded up; at least 1. */
@@ -15,7 +26,7 @@ int vact_cpu_count(void);
 int vact_cpu_quota(const char *cgroup_file, const char *mount);
 
 /* Name of a level; level of a name, or -1; all names. */
-#define VACT_ISA_NAMES "scalar, avx2"
+#define VACT_ISA_NAMES "scalar, avx2, neon"
 const char *vact_isa_name(vact_isa isa);
 int vact_isa_from_name(const char *name);
 

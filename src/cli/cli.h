@@ -3,6 +3,7 @@
 #define VACT_CLI_H
 
 #include "base/arena.h"
+#include "base/cpu.h"
 #include "vact.h"
 #include <stdio.h>
 
@@ -73,7 +74,7 @@ typedef struct cli_model_options {
     { "denoise-steps", 0, CLI_INT, &(o)->settings.denoise_steps, "<n>", "denoise steps (default: the file's)",         \
       0, 1000, NULL },                                                                                                 \
     { "isa", 0, CLI_TEXT, &(o)->settings.isa, "<name>",                                                                \
-      "highest instruction set to use: scalar, avx2 (default: the best)", 0, 0, NULL },                                \
+      "highest instruction set to use: " VACT_ISA_NAMES " (default: the best)", 0, 0, NULL },                            \
     { "reference", 0, CLI_FLAG, &(o)->settings.reference, NULL,                                                        \
       "compute in scalar double precision without fusion: slow, to check the rest", 0, 0, NULL },                      \
     { "verbose", 'v', CLI_FLAG, &(o)->verbose, NULL, "say on stderr what is loaded and how much memory it takes",      \

@@ -64,11 +64,12 @@ typedef struct vact_kernels {
     void (*pixels_f32)(float *dst, size_t plane, const float *src, size_t n);
 } vact_kernels;
 
-/* Fills the table with the highest versions up to isa. */
+/* Fills the table with the highest versions up to isa, a level that vact_cpu_has. */
 void vact_kernels_init(vact_kernels *kernels, vact_isa isa);
 
 /* Setters of the levels, each overwriting what it has faster (called by vact_kernels_init). */
 void vact_kernels_init_c(vact_kernels *kernels);
 void vact_kernels_init_avx2(vact_kernels *kernels);
+void vact_kernels_init_neon(vact_kernels *kernels);
 
 #endif

@@ -24,13 +24,12 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
         return vact_fail(err, VACT_EARG, "denoise steps is %d, expected 0 to 1000", out->denoise_steps);
     if (out->max_views < 0 || out->max_views > VACT_MAX_VIEWS)
         return vact_fail(err, VACT_EARG, "max views is %d, expected 0 to %d", out->max_views, VACT_MAX_VIEWS);
-    const vact_isa best = vact_cpu_isa();
-    const int isa = out->isa ? vact_isa_from_name(out->isa) : (int)best;
+    const int isa = out->isa ? vact_isa_from_name(out->isa) : (int)vact_cpu_isa();
     if (isa < 0)
         return vact_fail(err, VACT_EARG, "isa is \"%s\", expected one of: %s", out->isa, VACT_ISA_NAMES);
-    if (isa > (int)best)
-        return vact_fail(err, VACT_EARG, "isa is \"%s\", but this processor has only \"%s\"", out->isa,
-                         vact_isa_name(best));
+    if (!vact_cpu_has((vact_isa)isa))
+        return vact_fail(err, VACT_EARG, "isa is \"%s\", which this processor lacks; the highest it has is \"%s\"",
+                         out->isa, vact_isa_name(vact_cpu_isa()));
     out->isa = vact_isa_name((vact_isa)isa);
     if (out->max_views == 0)
         out->max_views = VACT_DEFAULT_VIEWS;

@@ -14,10 +14,11 @@
 static void test_isa_names_round_trip(void **state)
 {
     (void)state;
-    for (int isa = VACT_ISA_SCALAR; isa <= VACT_ISA_AVX2; isa++)
+    for (int isa = VACT_ISA_SCALAR; isa < VACT_ISA_END; isa++)
         assert_int_equal(vact_isa_from_name(vact_isa_name((vact_isa)isa)), isa);
     assert_string_equal(vact_isa_name(VACT_ISA_SCALAR), "scalar");
     assert_string_equal(vact_isa_name(VACT_ISA_AVX2), "avx2");
+    assert_string_equal(vact_isa_name(VACT_ISA_NEON), "neon");
     assert_int_equal(vact_isa_from_name("avx"), -1);
     assert_int_equal(vact_isa_from_name(""), -1);
     assert_int_equal(vact_isa_from_name("AVX2"), -1);
@@ -29,9 +30,13 @@ static void test_isa_is_what_the_compiler_says(void **state)
 #if defined(__x86_64__)
     const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     assert_int_equal(vact_cpu_isa(), avx2 ? VACT_ISA_AVX2 : VACT_ISA_SCALAR);
-#else
-    assert_int_equal(vact_cpu_isa(), VACT_ISA_SCALAR);
+    assert_false(vact_cpu_has(VACT_ISA_NEON));
+#elif defined(__aarch64__)
+    assert_int_equal(vact_cpu_isa(), VACT_ISA_NEON);
+    assert_false(vact_cpu_has(VACT_ISA_AVX2));
 #endif
+    assert_true(vact_cpu_has(VACT_ISA_SCALAR));
+    assert_true(vact_cpu_has(vact_cpu_isa()));
 }
 
 static void test_count_is_at_least_one(void **state)

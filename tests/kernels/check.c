@@ -24,17 +24,26 @@ static struct buffer {
 } buffers[BUFFERS];
 static size_t buffer_count;
 
+static vact_kernels tables[VACT_ISA_END];
+
 int check_levels(void)
 {
-    return (int)vact_cpu_isa() + 1;
+    int count = 0;
+
+    for (int isa = 0; isa < VACT_ISA_END; isa++)
+        if (vact_cpu_has((vact_isa)isa))
+            vact_kernels_init(&tables[count++], (vact_isa)isa);
+    return count;
 }
 
 const vact_kernels *check_level(int level)
 {
-    static vact_kernels tables[VACT_ISA_AVX2 + 1];
-
-    vact_kernels_init(&tables[level], (vact_isa)level);
     return &tables[level];
+}
+
+const char *check_level_name(int level)
+{
+    return vact_isa_name(tables[level].isa);
 }
 
 static void release(void)
@@ -60,7 +69,7 @@ int check_teardown(void **state)
 
 static void fail_case(const char *what)
 {
-    print_error("%s, level %s, seed %llu: %s\n", case_name, vact_isa_name((vact_isa)case_level),
+    print_error("%s, level %s, seed %llu: %s\n", case_name, check_level_name(case_level),
                 (unsigned long long)check_seed, what);
     fail();
 }
@@ -229,5 +238,5 @@ double check_nanoseconds(void)
 
 void check_report(int level, const char *name, double scalar, double fast)
 {
-    printf("%-8s %-28s %10.1f ns %7.1fx scalar\n", vact_isa_name((vact_isa)level), name, fast, scalar / fast);
+    printf("%-8s %-28s %10.1f ns %7.1fx scalar\n", check_level_name(level), name, fast, scalar / fast);
 }

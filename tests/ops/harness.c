@@ -19,11 +19,11 @@ static uint64_t random_state = 1;
 
 size_t ops_cpus(ops_target *out, int threads)
 {
-    out[0] = (ops_target){ "cpu scalar", false, VACT_ISA_SCALAR, threads };
-    if (vact_cpu_isa() < VACT_ISA_AVX2)
-        return 1;
-    out[1] = (ops_target){ "cpu avx2", false, VACT_ISA_AVX2, threads };
-    return 2;
+    size_t count = 0;
+    for (int isa = 0; isa < VACT_ISA_END; isa++)
+        if (vact_cpu_has((vact_isa)isa))
+            out[count++] = (ops_target){ vact_isa_name((vact_isa)isa), false, (vact_isa)isa, threads };
+    return count;
 }
 
 size_t ops_all(ops_target out[OPS_CPUS + 1])

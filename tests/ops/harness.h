@@ -36,8 +36,8 @@ typedef struct ops_target {
 
 extern const ops_target ops_reference;
 
-/* The cpu device of every instruction set that this machine has; at most OPS_CPUS. */
-enum { OPS_CPUS = 2 };
+/* The cpu device at every level that this machine has; at most OPS_CPUS. */
+enum { OPS_CPUS = VACT_ISA_END };
 size_t ops_cpus(ops_target *out, int threads);
 /* Those with one thread, after the reference device. */
 size_t ops_all(ops_target out[OPS_CPUS + 1]);

@@ -1,5 +1,6 @@
 /* What vact_predict and the session refuse, what their units mean, and that a prediction allocates nothing. Runs on
  * SmolVLA's tiny synthetic checkpoint. */
+#include "base/cpu.h"
 #include "models/golden.h"
 #include "tensor/synth.h"
 
@@ -279,7 +280,7 @@ static void test_settings_out_of_range_are_refused(void **state)
         { { .denoise_steps = 1001, .max_views = 1 }, "denoise steps is 1001, expected 0 to 1000" },
         { { .max_views = -1 }, "max views is -1, expected 0 to 16" },
         { { .max_views = 17 }, "max views is 17, expected 0 to 16" },
-        { { .max_views = 1, .isa = "sse9" }, "isa is \"sse9\", expected one of: scalar, avx2" },
+        { { .max_views = 1, .isa = "sse9" }, "isa is \"sse9\", expected one of: scalar, avx2, neon" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vact_error err = { 0 };
@@ -288,6 +289,19 @@ static void test_settings_out_of_range_are_refused(void **state)
         assert_string_equal(err.text, bad[i].text);
         assert_null(none);
     }
+}
+
+static void test_an_isa_of_other_processors_is_refused(void **state)
+{
+    (void)state;
+    const char *other = vact_cpu_has(VACT_ISA_NEON) ? "avx2" : "neon";
+    char text[128];
+    snprintf(text, sizeof text, "isa is \"%s\", which this processor lacks; the highest it has is \"%s\"", other,
+             vact_isa_name(vact_cpu_isa()));
+    vact_error err = { 0 };
+    vact_session *none = NULL;
+    assert_int_equal(vact_session_open(&none, model, &(vact_settings){ .isa = other }, &err), VACT_EARG);
+    assert_string_equal(err.text, text);
 }
 
 static void test_an_error_can_be_used_again(void **state)
@@ -468,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_a_wrong_state_is_refused),
         cmocka_unit_test(test_null_arguments_are_refused),
         cmocka_unit_test(test_settings_out_of_range_are_refused),
+        cmocka_unit_test(test_an_isa_of_other_processors_is_refused),
         cmocka_unit_test(test_an_error_can_be_used_again),
         cmocka_unit_test(test_extreme_finite_inputs_give_finite_actions),
         cmocka_unit_test(test_trailing_zeros_of_the_state_are_tolerated),

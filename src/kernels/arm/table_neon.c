@@ -1,0 +1,24 @@
+/* What NEON does faster than scalar code. */
+#include "kernels/arm/neon.h"
+#include "kernels/kernels.h"
+
+void vact_kernels_init_neon(vact_kernels *kernels)
+{
+    kernels->isa = VACT_ISA_NEON;
+    kernels->decode[VACT_DTYPE_F16] = vact_decode_f16_neon;
+    kernels->decode[VACT_DTYPE_BF16] = vact_decode_bf16_neon;
+    kernels->decode[VACT_DTYPE_Q8_0] = vact_decode_q8_0_neon;
+    kernels->decode[VACT_DTYPE_Q4_0] = vact_decode_q4_0_neon;
+    kernels->pack = vact_pack_neon;
+    kernels->gemm = vact_gemm_neon;
+    kernels->layer_norm = vact_layer_norm_neon;
+    kernels->rms_norm = vact_rms_norm_neon;
+    kernels->gelu_tanh = vact_gelu_tanh_neon;
+    kernels->silu = vact_silu_neon;
+    kernels->softmax = vact_softmax_neon;
+    kernels->scale = vact_scale_neon;
+    kernels->add = vact_add_neon;
+    kernels->mul = vact_mul_neon;
+    kernels->axpy = vact_axpy_neon;
+    kernels->rope = vact_rope_neon;
+}
