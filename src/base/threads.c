@@ -140,7 +140,7 @@ static void wait_for_tiles(vact_pool *pool)
         pause_briefly();
     }
     pthread_mutex_lock(&pool->mutex);
-    atomic_store(&pool->caller_sleeps, true);
+    atomic_exchange(&pool->caller_sleeps, true); /* QEMU lets the next load overtake a mere store */
     while (atomic_load(&pool->unfinished) > 0)
         pthread_cond_wait(&pool->done, &pool->mutex);
     atomic_store(&pool->caller_sleeps, false);
