@@ -21,8 +21,9 @@ need libc6-dev links
 need cmake command -v cmake
 need ninja-build command -v ninja
 need pkg-config command -v pkg-config
-need libjansson-dev pkg-config --exists jansson
-need libcmocka-dev pkg-config --exists cmocka
+while read -r package module; do
+    need "$package" pkg-config --exists "$module"
+done <"$(dirname "$0")/libraries.txt" # Debian's name and pkg-config's
 for program in "$@"; do
     need "$program" command -v "$program"
 done
