@@ -207,12 +207,6 @@ static bool read_header(struct reader *r)
 
 /* ---- values ---- */
 
-static const uint8_t width_of[VACT_GGUF_TYPE_END] = {
-    [VACT_GGUF_U8] = 1,  [VACT_GGUF_I8] = 1,  [VACT_GGUF_U16] = 2, [VACT_GGUF_I16] = 2,
-    [VACT_GGUF_U32] = 4, [VACT_GGUF_I32] = 4, [VACT_GGUF_F32] = 4, [VACT_GGUF_BOOL] = 1,
-    [VACT_GGUF_U64] = 8, [VACT_GGUF_I64] = 8, [VACT_GGUF_F64] = 8, [VACT_GGUF_STRING] = 8, /* at least */
-};
-
 static bool read_value_type(struct reader *r, vact_gguf_type *out, const char *what)
 {
     uint32_t type = 0;
@@ -230,7 +224,7 @@ static bool read_array_head(struct reader *r, vact_gguf_value *v)
         return false;
     if (v->element == VACT_GGUF_ARRAY)
         return bad(r, "found an array of arrays, expected an array of numbers, bools or strings");
-    const uint64_t most = (r->size - r->at) / width_of[v->element];
+    const uint64_t most = (r->size - r->at) / vact_gguf_type_bytes(v->element);
     if (v->count > most)
         return bad(r, "found %" PRIu64 " elements of %s, expected at most %" PRIu64 " in a file of %" PRIu64 " bytes",
                    v->count, vact_gguf_type_name(v->element), most, r->size);
@@ -250,7 +244,7 @@ static bool read_elements(struct reader *r, const vact_gguf_value *v)
 {
     if (v->element == VACT_GGUF_STRING)
         return read_strings(r, v->count);
-    const uint8_t *p = take(r, v->count * width_of[v->element]);
+    const uint8_t *p = take(r, v->count * vact_gguf_type_bytes(v->element));
     if (!p)
         return false;
     for (uint64_t i = 0; v->element == VACT_GGUF_BOOL && i < v->count; i++)

@@ -31,6 +31,9 @@ typedef enum vact_gguf_type {
 /* "u32", "string", ... */
 const char *vact_gguf_type_name(vact_gguf_type type);
 
+/* Bytes of a number or bool, the fewest of a string; 0 for arrays and what is no type. */
+uint64_t vact_gguf_type_bytes(vact_gguf_type type);
+
 typedef struct vact_gguf_text {
     const char *data;
     uint64_t length;
@@ -85,8 +88,18 @@ const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char 
 uint64_t vact_gguf_get_uint(const vact_gguf_value *value, uint64_t index); /* u8 u16 u32 u64 bool */
 int64_t vact_gguf_get_int(const vact_gguf_value *value, uint64_t index);   /* i8 i16 i32 i64 */
 double vact_gguf_get_float(const vact_gguf_value *value, uint64_t index);  /* f32 f64 */
-/* Text `index` of a string or an array of strings: O(index) for arrays. */
+/* The text of a string, or text `index` of an array of strings, found by walking: all of them are had by
+ *     for (vact_gguf_texts texts = vact_gguf_texts_begin(value); vact_gguf_texts_next(&texts, &text);) */
 vact_gguf_text vact_gguf_get_text(const vact_gguf_value *value, uint64_t index);
+
+typedef struct vact_gguf_texts {
+    const uint8_t *at;
+    uint64_t left;
+} vact_gguf_texts;
+
+vact_gguf_texts vact_gguf_texts_begin(const vact_gguf_value *value);     /* a string or an array of strings */
+bool vact_gguf_texts_next(vact_gguf_texts *texts, vact_gguf_text *text); /* false, and no text, after the last */
+
 /* Any value as a person would write it, on one line cut to the buffer with "..." ("[3] 1, 2, 3",
  * "\"smolvla\""); unprintable bytes are escaped. */
 void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_size);
@@ -106,6 +119,14 @@ vact_status vact_gguf_put_text(vact_gguf_writer *w, const char *key, const char 
 vact_status vact_gguf_put_u32(vact_gguf_writer *w, const char *key, uint32_t v, vact_error *err);
 vact_status vact_gguf_put_f32(vact_gguf_writer *w, const char *key, float v, vact_error *err);
 vact_status vact_gguf_put_f64(vact_gguf_writer *w, const char *key, double v, vact_error *err);
+vact_status vact_gguf_put_bool(vact_gguf_writer *w, const char *key, bool v, vact_error *err);
+/* Numbers as they are in memory; bools are bytes of 0 or 1. `data` may be NULL when count is 0. */
+vact_status vact_gguf_put_array(vact_gguf_writer *w, const char *key, vact_gguf_type element, const void *data,
+                                uint64_t count, vact_error *err);
+vact_status vact_gguf_put_texts(vact_gguf_writer *w, const char *key, const vact_gguf_text *texts, uint64_t count,
+                                vact_error *err);
+/* A value of another file, as it is there. */
+vact_status vact_gguf_put_value(vact_gguf_writer *w, const vact_gguf_value *value, vact_error *err);
 vact_status vact_gguf_put_tensor(vact_gguf_writer *w, const char *name, uint32_t dtype, uint32_t n_dims,
                                  const uint64_t *ne, vact_error *err);
 /* After the last put: appends bytes of the tensors' data, cut anywhere; padding between tensors is the
@@ -114,5 +135,14 @@ vact_status vact_gguf_write_data(vact_gguf_writer *w, const void *data, size_t s
 /* EARG if fewer bytes were written than declared. */
 vact_status vact_gguf_writer_finish(vact_gguf_writer *w, vact_error *err);
 void vact_gguf_writer_close(vact_gguf_writer **w); /* accepts NULL and a pointer to NULL */
+
+/* ---- copying ---- */
+
+/* Writes `in` to `path`, which may be the very file that `in` was read from: without the values whose key begins with
+ * `dropped` and without general.alignment, with those that `put` declares (EARG for a key that is there already).
+ * Tensors go from the mapping to the file and are never held in memory. */
+typedef vact_status (*vact_gguf_put_fn)(const void *user, vact_gguf_writer *w, vact_error *err);
+vact_status vact_gguf_copy(const vact_gguf *in, const char *path, const char *dropped, vact_gguf_put_fn put,
+                           const void *user, vact_error *err);
 
 #endif

@@ -49,6 +49,16 @@ const char *vact_gguf_type_name(vact_gguf_type type)
     return (uint32_t)type < VACT_GGUF_TYPE_END ? names[type] : "unknown";
 }
 
+uint64_t vact_gguf_type_bytes(vact_gguf_type type)
+{
+    static const uint8_t bytes[VACT_GGUF_TYPE_END] = {
+        [VACT_GGUF_U8] = 1,  [VACT_GGUF_I8] = 1,  [VACT_GGUF_U16] = 2, [VACT_GGUF_I16] = 2,
+        [VACT_GGUF_U32] = 4, [VACT_GGUF_I32] = 4, [VACT_GGUF_F32] = 4, [VACT_GGUF_BOOL] = 1,
+        [VACT_GGUF_U64] = 8, [VACT_GGUF_I64] = 8, [VACT_GGUF_F64] = 8, [VACT_GGUF_STRING] = 8,
+    };
+    return (uint32_t)type < VACT_GGUF_TYPE_END ? bytes[type] : 0;
+}
+
 /* The file gives no alignment to values, so each is copied out. */
 static const void *element(void *copy, size_t width, const vact_gguf_value *value, uint64_t index)
 {
@@ -97,22 +107,31 @@ double vact_gguf_get_float(const vact_gguf_value *value, uint64_t index)
     return ELEMENT(double, value, index);
 }
 
-static vact_gguf_text next_text(const uint8_t **at)
+vact_gguf_texts vact_gguf_texts_begin(const vact_gguf_value *value)
 {
-    vact_gguf_text text;
-    memcpy(&text.length, *at, sizeof text.length);
-    text.data = (const char *)*at + sizeof text.length;
-    *at += sizeof text.length + text.length;
-    return text;
+    assert(value->element == VACT_GGUF_STRING);
+    return (vact_gguf_texts){ value->data, value->count };
+}
+
+bool vact_gguf_texts_next(vact_gguf_texts *texts, vact_gguf_text *text)
+{
+    if (texts->left == 0)
+        return false;
+    memcpy(&text->length, texts->at, sizeof text->length);
+    text->data = (const char *)texts->at + sizeof text->length;
+    texts->at += sizeof text->length + text->length;
+    texts->left--;
+    return true;
 }
 
 vact_gguf_text vact_gguf_get_text(const vact_gguf_value *value, uint64_t index)
 {
-    assert(value->element == VACT_GGUF_STRING && index < value->count);
-    const uint8_t *at = value->data;
-    for (uint64_t i = 0; i < index; i++)
-        next_text(&at);
-    return next_text(&at);
+    vact_gguf_text text = { 0 };
+    vact_gguf_texts texts = vact_gguf_texts_begin(value);
+    assert(index < value->count);
+    for (uint64_t i = 0; i <= index; i++)
+        vact_gguf_texts_next(&texts, &text);
+    return text;
 }
 
 /* The fewest digits that read back as the same number: 1e-05, not 9.99999975e-06. */
@@ -152,10 +171,14 @@ static void format_number(char *piece, size_t size, const vact_gguf_value *value
 
 void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_size)
 {
-    const uint8_t *at = value->data;
+    const bool is_text = value->element == VACT_GGUF_STRING;
+    vact_gguf_texts texts = { 0 };
+    vact_gguf_text text = { 0 };
     char piece[48];
     vact_line line;
     vact_line_begin(&line, out, out_size);
+    if (is_text)
+        texts = vact_gguf_texts_begin(value);
     if (value->type == VACT_GGUF_ARRAY) {
         snprintf(piece, sizeof piece, "[%" PRIu64 "]", value->count);
         vact_line_put(&line, piece);
@@ -163,8 +186,8 @@ void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_
     for (uint64_t i = 0; i < value->count && !line.cut && out_size > 0; i++) {
         if (value->type == VACT_GGUF_ARRAY)
             vact_line_put(&line, i == 0 ? " " : ", ");
-        if (value->element == VACT_GGUF_STRING) {
-            const vact_gguf_text text = next_text(&at);
+        if (is_text) {
+            vact_gguf_texts_next(&texts, &text);
             vact_line_put(&line, "\"");
             vact_line_text(&line, text.data, text.length);
             vact_line_put(&line, "\"");

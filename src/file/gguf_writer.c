@@ -113,10 +113,9 @@ static bool append_u64(struct bytes *b, uint64_t v)
     return append(b, &v, sizeof v);
 }
 
-static bool append_text(struct bytes *b, const char *text)
+static bool append_text(struct bytes *b, const char *text, uint64_t length)
 {
-    const size_t n = strlen(text);
-    return append_u64(b, n) && append(b, text, n);
+    return append_u64(b, length) && append(b, text, length);
 }
 
 static const char *name_at(const struct bytes *names, uint64_t i)
@@ -144,8 +143,8 @@ static vact_status add_name(vact_gguf_writer *w, struct bytes *names, const char
     return kept && append(names, &kept, sizeof kept) ? VACT_OK : no_memory(w, err);
 }
 
-static vact_status put_value(vact_gguf_writer *w, const char *key, vact_gguf_type type, const void *data, size_t size,
-                             vact_error *err)
+/* The start of a value: its elements are to follow. */
+static vact_status put_key(vact_gguf_writer *w, const char *key, vact_gguf_type type, vact_error *err)
 {
     const vact_status status = add_name(w, &w->keys, "key", key, err);
     if (status != VACT_OK)
@@ -153,33 +152,107 @@ static vact_status put_value(vact_gguf_writer *w, const char *key, vact_gguf_typ
     if (strcmp(key, "general.alignment") == 0)
         return refuse(w, err, "key", key, "found by name, expected none: the writer aligns to %d", ALIGNMENT);
     w->n_values++;
-    return append_text(&w->values, key) && append_u32(&w->values, (uint32_t)type) && append(&w->values, data, size)
-               ? VACT_OK
-               : no_memory(w, err);
+    return append_text(&w->values, key, strlen(key)) && append_u32(&w->values, (uint32_t)type) ? VACT_OK
+                                                                                               : no_memory(w, err);
+}
+
+static vact_status put_array_key(vact_gguf_writer *w, const char *key, vact_gguf_type element, uint64_t count,
+                                 vact_error *err)
+{
+    const vact_status status = put_key(w, key, VACT_GGUF_ARRAY, err);
+    if (status != VACT_OK)
+        return status;
+    return append_u32(&w->values, (uint32_t)element) && append_u64(&w->values, count) ? VACT_OK : no_memory(w, err);
+}
+
+static vact_status put_scalar(vact_gguf_writer *w, const char *key, vact_gguf_type type, const void *data,
+                              vact_error *err)
+{
+    const vact_status status = put_key(w, key, type, err);
+    if (status != VACT_OK)
+        return status;
+    return append(&w->values, data, vact_gguf_type_bytes(type)) ? VACT_OK : no_memory(w, err);
 }
 
 vact_status vact_gguf_put_text(vact_gguf_writer *w, const char *key, const char *text, vact_error *err)
 {
-    const uint64_t length = strlen(text);
-    const vact_status status = put_value(w, key, VACT_GGUF_STRING, &length, sizeof length, err);
+    const vact_status status = put_key(w, key, VACT_GGUF_STRING, err);
     if (status != VACT_OK)
         return status;
-    return append(&w->values, text, length) ? VACT_OK : no_memory(w, err);
+    return append_text(&w->values, text, strlen(text)) ? VACT_OK : no_memory(w, err);
 }
 
 vact_status vact_gguf_put_u32(vact_gguf_writer *w, const char *key, uint32_t v, vact_error *err)
 {
-    return put_value(w, key, VACT_GGUF_U32, &v, sizeof v, err);
+    return put_scalar(w, key, VACT_GGUF_U32, &v, err);
 }
 
 vact_status vact_gguf_put_f32(vact_gguf_writer *w, const char *key, float v, vact_error *err)
 {
-    return put_value(w, key, VACT_GGUF_F32, &v, sizeof v, err);
+    return put_scalar(w, key, VACT_GGUF_F32, &v, err);
 }
 
 vact_status vact_gguf_put_f64(vact_gguf_writer *w, const char *key, double v, vact_error *err)
 {
-    return put_value(w, key, VACT_GGUF_F64, &v, sizeof v, err);
+    return put_scalar(w, key, VACT_GGUF_F64, &v, err);
+}
+
+vact_status vact_gguf_put_bool(vact_gguf_writer *w, const char *key, bool v, vact_error *err)
+{
+    return put_scalar(w, key, VACT_GGUF_BOOL, &(uint8_t){ v }, err);
+}
+
+vact_status vact_gguf_put_array(vact_gguf_writer *w, const char *key, vact_gguf_type element, const void *data,
+                                uint64_t count, vact_error *err)
+{
+    const uint8_t *bytes = data;
+    const uint64_t width = element == VACT_GGUF_STRING ? 0 : vact_gguf_type_bytes(element);
+    const vact_status status = put_array_key(w, key, element, count, err);
+    if (status != VACT_OK)
+        return status;
+    if (width == 0)
+        return refuse(w, err, "key", key, "found elements of %s, expected numbers or bools",
+                      vact_gguf_type_name(element));
+    if (count > SIZE_MAX / width)
+        return no_memory(w, err);
+    for (uint64_t i = 0; element == VACT_GGUF_BOOL && i < count; i++)
+        if (bytes[i] > 1)
+            return refuse(w, err, "key", key, "found the bool %d, expected 0 or 1", bytes[i]);
+    return append(&w->values, data, count * width) ? VACT_OK : no_memory(w, err);
+}
+
+vact_status vact_gguf_put_texts(vact_gguf_writer *w, const char *key, const vact_gguf_text *texts, uint64_t count,
+                                vact_error *err)
+{
+    const vact_status status = put_array_key(w, key, VACT_GGUF_STRING, count, err);
+    if (status != VACT_OK)
+        return status;
+    for (uint64_t i = 0; i < count; i++)
+        if (!append_text(&w->values, texts[i].data, texts[i].length))
+            return no_memory(w, err);
+    return VACT_OK;
+}
+
+/* Bytes of all elements as the file holds them. */
+static uint64_t value_bytes(const vact_gguf_value *value)
+{
+    if (value->element != VACT_GGUF_STRING)
+        return value->count * vact_gguf_type_bytes(value->element);
+    vact_gguf_text text;
+    vact_gguf_texts texts = vact_gguf_texts_begin(value);
+    while (vact_gguf_texts_next(&texts, &text))
+        continue;
+    return (uint64_t)(texts.at - value->data);
+}
+
+vact_status vact_gguf_put_value(vact_gguf_writer *w, const vact_gguf_value *value, vact_error *err)
+{
+    const vact_status status = value->type == VACT_GGUF_ARRAY
+                                   ? put_array_key(w, value->key, value->element, value->count, err)
+                                   : put_key(w, value->key, value->type, err);
+    if (status != VACT_OK)
+        return status;
+    return append(&w->values, value->data, value_bytes(value)) ? VACT_OK : no_memory(w, err);
 }
 
 static uint64_t padding(uint64_t size)
@@ -190,7 +263,7 @@ static uint64_t padding(uint64_t size)
 static bool describe_tensor(vact_gguf_writer *w, const char *name, uint32_t dtype, uint32_t n_dims, const uint64_t *ne,
                             uint64_t bytes)
 {
-    return append_text(&w->tensors, name) && append_u32(&w->tensors, n_dims) &&
+    return append_text(&w->tensors, name, strlen(name)) && append_u32(&w->tensors, n_dims) &&
            append(&w->tensors, ne, n_dims * sizeof *ne) && append_u32(&w->tensors, dtype) &&
            append_u64(&w->tensors, w->data_size) && append_u64(&w->sizes, bytes);
 }

@@ -6,17 +6,19 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint64_t walk_text(const vact_gguf_value *v, uint64_t index)
+static inline uint64_t walk_texts(const vact_gguf_value *v)
 {
-    const vact_gguf_text text = vact_gguf_get_text(v, index);
-    return text.length > 0 ? (uint8_t)text.data[0] + (uint64_t)(uint8_t)text.data[text.length - 1] : 0;
+    uint64_t sum = 0;
+    vact_gguf_text text;
+    vact_gguf_texts texts = vact_gguf_texts_begin(v);
+    while (vact_gguf_texts_next(&texts, &text))
+        sum += text.length > 0 ? (uint8_t)text.data[0] + (uint64_t)(uint8_t)text.data[text.length - 1] : 0;
+    return sum;
 }
 
-static inline uint64_t walk_element(const vact_gguf_value *v, uint64_t index)
+static inline uint64_t walk_number(const vact_gguf_value *v, uint64_t index)
 {
     switch (v->element) {
-    case VACT_GGUF_STRING:
-        return walk_text(v, index);
     case VACT_GGUF_F32:
     case VACT_GGUF_F64:
         return vact_gguf_get_float(v, index) > 0;
@@ -30,7 +32,7 @@ static inline uint64_t walk_element(const vact_gguf_value *v, uint64_t index)
     }
 }
 
-/* The first and the last elements of arrays: texts are found by walking. False if a look-up fails. */
+/* Every text, the first and the last numbers of arrays. False if a look-up fails. */
 static inline bool walk_gguf(const vact_gguf *gguf, uint64_t *sum)
 {
     char line[64];
@@ -38,8 +40,10 @@ static inline bool walk_gguf(const vact_gguf *gguf, uint64_t *sum)
         const vact_gguf_value *v = &gguf->values[i];
         if (vact_gguf_find(gguf, v->key) != v)
             return false;
-        for (uint64_t k = 0; k < v->count && k < 16; k++)
-            *sum += walk_element(v, k) + walk_element(v, v->count - 1 - k);
+        if (v->element == VACT_GGUF_STRING)
+            *sum += walk_texts(v);
+        for (uint64_t k = 0; v->element != VACT_GGUF_STRING && k < v->count && k < 16; k++)
+            *sum += walk_number(v, k) + walk_number(v, v->count - 1 - k);
         vact_gguf_format_value(v, line, sizeof line);
         *sum += strlen(line);
     }

@@ -13,29 +13,8 @@
 
 #include <cmocka.h>
 
-#include "gguf_bytes.h"
+#include "gguf_kinds.h"
 #include "gguf_walk.h"
-
-/* Every value type, alone and in an array, and three tensors; the last one's data ends the file. */
-static const char all_kinds[] =
-    "8:3 8:24 "
-    "s:u8 4:0 1:200 s:i8 4:1 1:-100 s:u16 4:2 2:60000 s:i16 4:3 2:-30000 s:u32 4:4 4:4000000000 "
-    "s:i32 4:5 4:-2000000000 s:f32 4:6 f:1e-5 s:bool 4:7 1:1 s:text 4:8 s:pick%20up s:u64 4:10 "
-    "8:0xfffffffffffffffe "
-    "s:i64 4:11 8:-9000000000 s:f64 4:12 d:0.1 "
-    "s:a.u8 4:9 4:0 8:3 1:1 1:2 1:255 s:a.i8 4:9 4:1 8:2 1:-1 1:1 s:a.u16 4:9 4:2 8:2 2:1 2:65535 "
-    "s:a.i16 4:9 4:3 8:2 2:-1 2:1 s:a.u32 4:9 4:4 8:1 4:-1 s:a.i32 4:9 4:5 8:2 4:-1 4:7 "
-    "s:a.f32 4:9 4:6 8:3 f:0.5 f:-1.25 f:3 s:a.bool 4:9 4:7 8:2 1:0 1:1 "
-    "s:a.text 4:9 4:8 8:3 s:one 8:0 s:three s:a.u64 4:9 4:10 8:1 8:-1 s:a.f64 4:9 4:12 8:2 d:0.25 d:1e300 "
-    "s:a.none 4:9 4:8 8:0 "
-    "s:z.weight 4:2 8:3 8:2 4:0 8:0 s:a.weight 4:2 8:32 8:2 4:8 8:32 s:m.bias 4:4 8:1 8:1 8:5 8:1 4:30 8:128 "
-    "a:32 f:1 f:2 f:3 f:4 f:5 f:6 a:32 z:66 1:9 1:8 a:32 r:0123456789";
-
-static void build_all_kinds(struct bytes *b, int version)
-{
-    bytes_build(b, version == 2 ? "r:GGUF 4:2 " : "r:GGUF 4:3 ");
-    bytes_build(b, all_kinds);
-}
 
 static vact_gguf *parse(const struct bytes *b)
 {
@@ -302,12 +281,41 @@ static void test_odd_numbers_and_texts_are_written_safely(void **state)
     bytes_free(&b);
 }
 
-static void test_types_have_names(void **state)
+static void test_texts_come_one_after_the_other(void **state)
+{
+    (void)state;
+    struct bytes b = { 0 };
+    build_all_kinds(&b, 3);
+    vact_gguf *gguf = parse(&b);
+    vact_gguf_text text = { 0 };
+    vact_gguf_texts texts = vact_gguf_texts_begin(vact_gguf_find(gguf, "a.text"));
+    static const char *const expected[] = { "one", "", "three" };
+    for (int i = 0; i < 3; i++) {
+        assert_true(vact_gguf_texts_next(&texts, &text));
+        assert_int_equal(text.length, strlen(expected[i]));
+        assert_memory_equal(text.data, expected[i], text.length);
+    }
+    assert_false(vact_gguf_texts_next(&texts, &text));
+    texts = vact_gguf_texts_begin(vact_gguf_find(gguf, "text"));
+    assert_true(vact_gguf_texts_next(&texts, &text));
+    assert_memory_equal(text.data, "pick up", 7);
+    assert_false(vact_gguf_texts_next(&texts, &text));
+    texts = vact_gguf_texts_begin(vact_gguf_find(gguf, "a.none"));
+    assert_false(vact_gguf_texts_next(&texts, &text));
+    vact_gguf_close(&gguf);
+    bytes_free(&b);
+}
+
+static void test_types_have_names_and_sizes(void **state)
 {
     (void)state;
     assert_string_equal(vact_gguf_type_name(VACT_GGUF_U8), "u8");
     assert_string_equal(vact_gguf_type_name(VACT_GGUF_F64), "f64");
     assert_string_equal(vact_gguf_type_name(VACT_GGUF_TYPE_END), "unknown");
+    assert_int_equal(vact_gguf_type_bytes(VACT_GGUF_BOOL), 1);
+    assert_int_equal(vact_gguf_type_bytes(VACT_GGUF_I64), 8);
+    assert_int_equal(vact_gguf_type_bytes(VACT_GGUF_ARRAY), 0);
+    assert_int_equal(vact_gguf_type_bytes(VACT_GGUF_TYPE_END), 0);
 }
 
 /* ---- damage ---- */
@@ -476,7 +484,8 @@ int main(void)
         cmocka_unit_test(test_each_of_many_names_is_found_and_no_other),
         cmocka_unit_test(test_values_are_written_as_a_person_would),
         cmocka_unit_test(test_odd_numbers_and_texts_are_written_safely),
-        cmocka_unit_test(test_types_have_names),
+        cmocka_unit_test(test_texts_come_one_after_the_other),
+        cmocka_unit_test(test_types_have_names_and_sizes),
         cmocka_unit_test(test_a_file_cut_at_any_byte_is_eformat),
         cmocka_unit_test(test_random_damage_is_ok_or_eformat),
         cmocka_unit_test(test_what_cannot_be_read_is_eio),

@@ -164,6 +164,46 @@ static void test_a_file_may_have_no_tensors(void **state)
     bytes_free(&expected);
 }
 
+/* Checked with the Python package gguf 0.19: its reader gives these keys, types and values. */
+static void test_arrays_texts_and_bools_are_as_the_format_says(void **state)
+{
+    (void)state;
+    const struct {
+        vact_gguf_type type;
+        const void *data;
+        uint64_t count;
+    } arrays[] = {
+        { VACT_GGUF_U8, (uint8_t[]){ 1, 255 }, 2 },     { VACT_GGUF_I8, (int8_t[]){ -1 }, 1 },
+        { VACT_GGUF_U16, (uint16_t[]){ 65535 }, 1 },    { VACT_GGUF_I16, (int16_t[]){ -2, 2 }, 2 },
+        { VACT_GGUF_U32, (uint32_t[]){ 1, 2, 3 }, 3 },  { VACT_GGUF_I32, (int32_t[]){ -7 }, 1 },
+        { VACT_GGUF_F32, (float[]){ 0.5f, -1.5f }, 2 }, { VACT_GGUF_BOOL, (uint8_t[]){ 0, 1 }, 2 },
+        { VACT_GGUF_U64, (uint64_t[]){ 1 }, 1 },        { VACT_GGUF_I64, (int64_t[]){ -1 }, 1 },
+        { VACT_GGUF_F64, (double[]){ 1e300 }, 1 },      { VACT_GGUF_F32, NULL, 0 },
+    };
+    static const vact_gguf_text texts[] = { { "a\0b", 3 }, { NULL, 0 }, { "\xc4\xa0the", 5 } };
+    struct bytes expected = { 0 };
+    bytes_build(&expected, "r:GGUF 4:3 8:0 8:16 s:yes 4:7 1:1 s:no 4:7 1:0 "
+                           "s:a 4:9 4:0 8:2 1:1 1:255 s:b 4:9 4:1 8:1 1:-1 s:c 4:9 4:2 8:1 2:65535 "
+                           "s:d 4:9 4:3 8:2 2:-2 2:2 s:e 4:9 4:4 8:3 4:1 4:2 4:3 s:f 4:9 4:5 8:1 4:-7 "
+                           "s:g 4:9 4:6 8:2 f:0.5 f:-1.5 s:h 4:9 4:7 8:2 1:0 1:1 s:i 4:9 4:10 8:1 8:1 "
+                           "s:j 4:9 4:11 8:1 8:-1 s:k 4:9 4:12 8:1 d:1e300 s:l 4:9 4:6 8:0 "
+                           "s:texts 4:9 4:8 8:3 s:a%00b 8:0 s:%c4%a0the s:none 4:9 4:8 8:0 a:32");
+    vact_gguf_writer *w = begin();
+    assert_int_equal(vact_gguf_put_bool(w, "yes", true, NULL), VACT_OK);
+    assert_int_equal(vact_gguf_put_bool(w, "no", false, NULL), VACT_OK);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        assert_int_equal(vact_gguf_put_array(w, (char[]){ (char)('a' + i), 0 }, arrays[i].type, arrays[i].data,
+                                             arrays[i].count, NULL),
+                         VACT_OK);
+    assert_int_equal(vact_gguf_put_texts(w, "texts", texts, 3, NULL), VACT_OK);
+    assert_int_equal(vact_gguf_put_texts(w, "none", NULL, 0, NULL), VACT_OK);
+    assert_int_equal(vact_gguf_writer_finish(w, NULL), VACT_OK);
+    vact_gguf_writer_close(&w);
+    check_file_is(&expected);
+    assert_int_equal(unlink(path), 0);
+    bytes_free(&expected);
+}
+
 static void test_an_unfinished_writer_leaves_no_file(void **state)
 {
     (void)state;
@@ -255,6 +295,25 @@ static void test_keys_that_readers_refuse_are_earg(void **state)
     assert_int_equal(vact_gguf_put_u32(w, endless, 1, &err), VACT_EARG);
     assert_non_null(strstr(err.text, "kkk...: found a name of 65536 bytes, expected 1 to 65535"));
     vact_gguf_writer_close(&w);
+}
+
+static void test_arrays_that_readers_refuse_are_earg(void **state)
+{
+    (void)state;
+    static const struct {
+        vact_gguf_type element;
+        const char *text;
+    } bad[] = {
+        { VACT_GGUF_BOOL, ": key k: found the bool 2, expected 0 or 1" },
+        { VACT_GGUF_STRING, ": key k: found elements of string, expected numbers or bools" },
+        { VACT_GGUF_ARRAY, ": key k: found elements of array, expected numbers or bools" },
+        { VACT_GGUF_TYPE_END, ": key k: found elements of unknown, expected numbers or bools" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        vact_error err = { 0 };
+        vact_gguf_writer *w = begin();
+        check_failed(w, vact_gguf_put_array(w, "k", bad[i].element, (uint8_t[]){ 0, 2 }, 2, &err), &err, bad[i].text);
+    }
 }
 
 static void test_tensors_that_readers_refuse_are_earg(void **state)
@@ -391,10 +450,12 @@ int main(void)
         cmocka_unit_test(test_the_bytes_do_not_depend_on_how_data_is_cut),
         cmocka_unit_test(test_a_written_file_reads_back),
         cmocka_unit_test(test_a_file_may_have_no_tensors),
+        cmocka_unit_test(test_arrays_texts_and_bools_are_as_the_format_says),
         cmocka_unit_test(test_an_unfinished_writer_leaves_no_file),
         cmocka_unit_test(test_an_older_file_stays_until_finish),
         cmocka_unit_test(test_the_leftover_of_a_killed_process_is_no_obstacle),
         cmocka_unit_test(test_keys_that_readers_refuse_are_earg),
+        cmocka_unit_test(test_arrays_that_readers_refuse_are_earg),
         cmocka_unit_test(test_tensors_that_readers_refuse_are_earg),
         cmocka_unit_test(test_too_little_data_is_earg),
         cmocka_unit_test(test_too_much_data_is_earg),
