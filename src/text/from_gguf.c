@@ -1,0 +1,331 @@
+/* tokenizer.ggml.* keys of a GGUF file -> tables and steps
+ *
+ * "gpt2" is byte-level BPE with merges in a list, and words by the recipe of `pre`. "llama" is SentencePiece's BPE,
+ * whose merges follow from the pieces' scores. Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
+#include "base/error.h"
+#include "file/line.h"
+#include "text/parts.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY(name) "tokenizer.ggml." name
+
+typedef struct reader {
+    const vact_gguf *gguf;
+    vact_tokenizer *t;
+    bool sentencepiece;
+    vact_error *err;
+} reader;
+
+/* ---- errors and keys ---- */
+
+__attribute__((format(printf, 4, 5))) static vact_status refuse(const reader *r, vact_status code, const char *key,
+                                                                const char *format, ...)
+{
+    char why[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return vact_fail(r->err, code, "%s: key %s: %s", r->gguf->path, key, why);
+}
+
+static vact_status no_memory(const reader *r)
+{
+    return vact_fail(r->err, VACT_ENOMEM, "%s: no memory for a tokenizer", r->gguf->path);
+}
+
+typedef struct shown {
+    char text[80];
+} shown;
+
+static const char *show(shown *out, vact_gguf_text text)
+{
+    return vact_printable(out->text, sizeof out->text, text.data, text.length);
+}
+
+/* The value of a key that must be there, of its type. */
+static vact_status find(const reader *r, const char *key, vact_gguf_type type, vact_gguf_type element,
+                        const vact_gguf_value **out)
+{
+    const vact_gguf_value *value = *out = vact_gguf_find(r->gguf, key);
+    const char *array = type == VACT_GGUF_ARRAY ? "array of " : "";
+    if (!value)
+        return refuse(r, VACT_EFORMAT, key, "is missing, expected %s%s", array, vact_gguf_type_name(element));
+    if (value->type != type || value->element != element)
+        return refuse(r, VACT_EFORMAT, key, "found %s%s, expected %s%s",
+                      value->type == VACT_GGUF_ARRAY ? "array of " : "", vact_gguf_type_name(value->element), array,
+                      vact_gguf_type_name(element));
+    return VACT_OK;
+}
+
+static vact_status find_text(const reader *r, const char *key, vact_gguf_text *out)
+{
+    const vact_gguf_value *value = NULL;
+    const vact_status status = find(r, key, VACT_GGUF_STRING, VACT_GGUF_STRING, &value);
+    if (status == VACT_OK)
+        *out = vact_gguf_get_text(value, 0);
+    return status;
+}
+
+static vact_status read_bool(const reader *r, const char *key, bool standard, bool *out)
+{
+    const vact_gguf_value *value = NULL;
+    *out = standard;
+    if (!vact_gguf_find(r->gguf, key))
+        return VACT_OK;
+    const vact_status status = find(r, key, VACT_GGUF_BOOL, VACT_GGUF_BOOL, &value);
+    if (status == VACT_OK)
+        *out = vact_gguf_get_uint(value, 0) != 0;
+    return status;
+}
+
+/* `standard` below 0: there is none. */
+static vact_status read_id(const reader *r, const char *key, int32_t standard, int32_t *out)
+{
+    const vact_gguf_value *value = NULL;
+    vact_status status = VACT_OK;
+    uint64_t id = (uint64_t)standard;
+    if (standard < 0 || vact_gguf_find(r->gguf, key)) {
+        status = find(r, key, VACT_GGUF_U32, VACT_GGUF_U32, &value);
+        id = status == VACT_OK ? vact_gguf_get_uint(value, 0) : 0;
+    }
+    if (status == VACT_OK && id >= (uint64_t)r->t->size)
+        return refuse(r, VACT_EFORMAT, key, "found the id %" PRIu64 ", expected less than %d", id, r->t->size);
+    *out = (int32_t)id;
+    return status;
+}
+
+/* ---- pieces ---- */
+
+/* Control tokens and unknown ones too: a special token that is spelled out in a text is always read as such. */
+static bool is_added(int64_t kind)
+{
+    return kind == VACT_PIECE_CONTROL || kind == VACT_PIECE_USER || kind == VACT_PIECE_UNKNOWN;
+}
+
+static vact_status find_pieces(const reader *r, const vact_gguf_value **tokens, const vact_gguf_value **kinds)
+{
+    vact_status status = find(r, KEY("tokens"), VACT_GGUF_ARRAY, VACT_GGUF_STRING, tokens);
+    if (status == VACT_OK)
+        status = find(r, KEY("token_type"), VACT_GGUF_ARRAY, VACT_GGUF_I32, kinds);
+    if (status != VACT_OK)
+        return status;
+    if ((*tokens)->count < 1 || (*tokens)->count > VACT_MAX_PIECES)
+        return refuse(r, VACT_EFORMAT, KEY("tokens"), "found %" PRIu64 " pieces, expected 1 to %d", (*tokens)->count,
+                      VACT_MAX_PIECES);
+    if ((*kinds)->count != (*tokens)->count)
+        return refuse(r, VACT_EFORMAT, KEY("token_type"), "found %" PRIu64 " elements, expected %" PRIu64,
+                      (*kinds)->count, (*tokens)->count);
+    return VACT_OK;
+}
+
+static vact_status make_tables(reader *r, const vact_gguf_value *tokens, const vact_gguf_value *kinds)
+{
+    uint64_t bytes = 0, n_added = 0, id = 0;
+    vact_gguf_text text;
+    for (vact_gguf_texts texts = vact_gguf_texts_begin(tokens); vact_gguf_texts_next(&texts, &text); id++) {
+        const int64_t kind = vact_gguf_get_int(kinds, id);
+        if (text.length > VACT_MAX_PIECE_BYTES)
+            return refuse(r, VACT_EFORMAT, KEY("tokens"),
+                          "piece %" PRIu64 " has %" PRIu64 " bytes, expected at most %d", id, text.length,
+                          VACT_MAX_PIECE_BYTES);
+        if (kind < VACT_PIECE_NORMAL || kind > VACT_PIECE_BYTE)
+            return refuse(r, VACT_EFORMAT, KEY("token_type"), "element %" PRIu64 " is %" PRId64 ", expected 1 to 6", id,
+                          kind);
+        bytes += text.length;
+        n_added += is_added(kind) && text.length > 0;
+    }
+    r->t = vact_tokenizer_new((int32_t)tokens->count, bytes, n_added);
+    return r->t ? VACT_OK : no_memory(r);
+}
+
+static vact_status read_pieces(reader *r)
+{
+    const vact_gguf_value *tokens = NULL, *kinds = NULL;
+    vact_status status = find_pieces(r, &tokens, &kinds);
+    if (status == VACT_OK)
+        status = make_tables(r, tokens, kinds);
+    if (status != VACT_OK)
+        return status;
+    vact_gguf_text text;
+    int32_t id = 0;
+    for (vact_gguf_texts texts = vact_gguf_texts_begin(tokens); vact_gguf_texts_next(&texts, &text); id++) {
+        const vact_piece_kind kind = (vact_piece_kind)vact_gguf_get_int(kinds, (uint64_t)id);
+        const bool model = text.length > 0 && kind != VACT_PIECE_UNUSED;
+        shown token;
+        bool there = false;
+        if (model && vact_tokenizer_find(r->t, text.data, text.length) >= 0)
+            return refuse(r, VACT_EFORMAT, KEY("tokens"), "found \"%s\" twice, expected it once", show(&token, text));
+        vact_tokenizer_add(r->t, id, text.data, text.length, kind, model);
+        if (!is_added(kind) || text.length == 0)
+            continue;
+        r->t->added[r->t->n_added].id = id;
+        if (!vact_trie_put(&r->t->raw, text.data, text.length, (uint32_t)r->t->n_added++, &there))
+            return no_memory(r);
+    }
+    return VACT_OK;
+}
+
+/* ---- "gpt2" ---- */
+
+/* "left right": parted by the first space that isn't the first character. */
+static vact_status read_merges(const reader *r)
+{
+    static const char key[] = KEY("merges");
+    const vact_gguf_value *merges = NULL;
+    const vact_status status = find(r, key, VACT_GGUF_ARRAY, VACT_GGUF_STRING, &merges);
+    if (status != VACT_OK)
+        return status;
+    if (merges->count >= VACT_NO_RANK)
+        return refuse(r, VACT_EFORMAT, key, "found %" PRIu64 " merges, expected less than 2^32 - 1", merges->count);
+    uint32_t rank = 0;
+    vact_gguf_text text;
+    for (vact_gguf_texts texts = vact_gguf_texts_begin(merges); vact_gguf_texts_next(&texts, &text); rank++) {
+        char whole[2 * VACT_MAX_PIECE_BYTES];
+        shown merge;
+        const char *space =
+            text.length > 1 && text.length <= sizeof whole ? memchr(text.data + 1, ' ', text.length - 1) : NULL;
+        const size_t n = space ? (size_t)(space - text.data) : 0, rest = space ? text.length - n - 1 : 0;
+        const int32_t left = vact_tokenizer_find(r->t, text.data, n);
+        const int32_t right = vact_tokenizer_find(r->t, text.data + n + 1, rest);
+        if (!space || left < 0 || right < 0)
+            return refuse(r, VACT_EFORMAT, key, "element %u is \"%s\", expected two pieces", rank, show(&merge, text));
+        memcpy(whole, text.data, n);
+        memcpy(whole + n, space + 1, rest);
+        const int32_t result = vact_tokenizer_find(r->t, whole, n + rest);
+        if (result < 0)
+            return refuse(r, VACT_EFORMAT, key, "element %u is \"%s\", which makes no piece", rank, show(&merge, text));
+        vact_merge *slot = vact_merges_slot(&r->t->merges, left, right);
+        if (!slot)
+            return no_memory(r);
+        if (slot->rank == VACT_NO_RANK) { /* the first of two wins */
+            slot->rank = rank;
+            slot->result = result;
+        }
+    }
+    return VACT_OK;
+}
+
+static vact_status read_byte_level(const reader *r, bool *add_bos)
+{
+    vact_gguf_text pre;
+    shown name;
+    bool space = false;
+    vact_status status = find_text(r, KEY("pre"), &pre);
+    if (status == VACT_OK)
+        status = read_bool(r, KEY("add_space_prefix"), false, &space);
+    if (status != VACT_OK)
+        return status;
+    if (space)
+        return refuse(r, VACT_EMODEL, KEY("add_space_prefix"), "is true, expected false for the model gpt2");
+    const vact_recipe *recipe = vact_recipe_find(pre.data, pre.length);
+    if (!recipe)
+        return refuse(r, VACT_EMODEL, KEY("pre"), "\"%s\" is not supported", show(&name, pre));
+    r->t->byte_level = true;
+    *add_bos = recipe->add_bos;
+    status = vact_recipe_use(recipe, r->t, r->gguf->path, r->err);
+    return status == VACT_OK ? read_merges(r) : status;
+}
+
+/* ---- "llama" ---- */
+
+static vact_status read_scores(const reader *r)
+{
+    const vact_gguf_value *scores = NULL;
+    const vact_status status = find(r, KEY("scores"), VACT_GGUF_ARRAY, VACT_GGUF_F32, &scores);
+    if (status != VACT_OK)
+        return status;
+    if (scores->count != (uint64_t)r->t->size)
+        return refuse(r, VACT_EFORMAT, KEY("scores"), "found %" PRIu64 " elements, expected %d", scores->count,
+                      r->t->size);
+    float *copy = malloc((size_t)r->t->size * sizeof *copy);
+    if (!copy)
+        return no_memory(r);
+    bool ok = true;
+    for (int32_t id = 0; id < r->t->size; id++) {
+        copy[id] = (float)vact_gguf_get_float(scores, (uint64_t)id);
+        ok &= copy[id] == copy[id]; /* NaN */
+    }
+    const bool made = ok && vact_merges_from_scores(&r->t->merges, r->t, copy);
+    free(copy);
+    return made ? VACT_OK : ok ? no_memory(r) : refuse(r, VACT_EFORMAT, KEY("scores"), "found NaN, expected a number");
+}
+
+/* A blank is U+2581, and there is one before a text unless the file says otherwise. */
+static vact_status read_sentencepiece(const reader *r)
+{
+    vact_edits *edits = &r->t->normaliser;
+    bool space = true;
+    vact_status status = read_bool(r, KEY("add_space_prefix"), true, &space);
+    if (status == VACT_OK)
+        status = read_id(r, KEY("unknown_token_id"), 0, &r->t->unk);
+    if (status != VACT_OK)
+        return status;
+    if (space)
+        edits->edits[edits->n++] =
+            (vact_edit){ .kind = VACT_EDIT_PREPEND, .content = VACT_BLANK, .length = sizeof VACT_BLANK - 1 };
+    edits->edits[edits->n++] = (vact_edit){ .kind = VACT_EDIT_REPLACE,
+                                            .pattern = { .source = " ", .length = 1 },
+                                            .content = VACT_BLANK,
+                                            .length = sizeof VACT_BLANK - 1 };
+    r->t->byte_fallback = true;
+    r->t->fuse_unk = true;
+    return read_scores(r);
+}
+
+/* ---- the whole ---- */
+
+static vact_status read_around(const reader *r, bool standard_bos)
+{
+    bool bos = false, eos = false;
+    vact_tokenizer *t = r->t;
+    vact_status status = read_bool(r, KEY("add_bos_token"), standard_bos, &bos);
+    if (status == VACT_OK)
+        status = read_bool(r, KEY("add_eos_token"), false, &eos);
+    if (status == VACT_OK && bos)
+        status = read_id(r, KEY("bos_token_id"), r->sentencepiece ? 1 : -1, &t->prefix[t->n_prefix++]);
+    if (status == VACT_OK && eos)
+        status = read_id(r, KEY("eos_token_id"), r->sentencepiece ? 2 : -1, &t->suffix[t->n_suffix++]);
+    return status;
+}
+
+static vact_status read_all(reader *r)
+{
+    vact_gguf_text model;
+    shown name;
+    vact_status status = find_text(r, KEY("model"), &model);
+    if (status != VACT_OK)
+        return status;
+    r->sentencepiece = model.length == 5 && memcmp(model.data, "llama", 5) == 0;
+    if (!r->sentencepiece && !(model.length == 4 && memcmp(model.data, "gpt2", 4) == 0))
+        return refuse(r, VACT_EMODEL, KEY("model"), "\"%s\" is not supported, expected gpt2 or llama",
+                      show(&name, model));
+    bool add_bos = true;
+    status = read_pieces(r);
+    if (status == VACT_OK)
+        status = r->sentencepiece ? read_sentencepiece(r) : read_byte_level(r, &add_bos);
+    if (status == VACT_OK) {
+        vact_tokenizer_find_bytes(r->t);
+        status = read_around(r, add_bos);
+    }
+    return status;
+}
+
+bool vact_tokenizer_in_gguf(const vact_gguf *gguf)
+{
+    return vact_gguf_find(gguf, KEY("model")) != NULL;
+}
+
+vact_status vact_tokenizer_from_gguf(vact_tokenizer **out, const vact_gguf *gguf, vact_error *err)
+{
+    reader r = { .gguf = gguf, .err = err };
+    const vact_status status = read_all(&r);
+    if (status != VACT_OK)
+        vact_tokenizer_close(&r.t);
+    *out = r.t;
+    return status;
+}
