@@ -1,7 +1,7 @@
 /* tokenizer.ggml.* keys of a GGUF file -> tables and steps
  *
  * "gpt2" is byte-level BPE with merges in a list, and words by the recipe of `pre`. "llama" is SentencePiece's BPE,
- * whose merges follow from the pieces' scores. Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
+ * whose merges follow from the pieces' scores, unless the file lists them: then it was a tokenizer.json. Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
 #include "base/error.h"
 #include "file/line.h"
 #include "text/parts.h"
@@ -170,7 +170,7 @@ static vact_status read_pieces(reader *r)
     return VACT_OK;
 }
 
-/* ---- "gpt2" ---- */
+/* ---- merges ---- */
 
 /* "left right": parted by the first space that isn't the first character. */
 static vact_status read_merges(const reader *r)
@@ -209,6 +209,8 @@ static vact_status read_merges(const reader *r)
     }
     return VACT_OK;
 }
+
+/* ---- "gpt2" ---- */
 
 static vact_status read_byte_level(const reader *r, bool *add_bos)
 {
@@ -250,6 +252,7 @@ static vact_status read_scores(const reader *r)
         copy[id] = (float)vact_gguf_get_float(scores, (uint64_t)id);
         ok &= copy[id] == copy[id]; /* NaN */
     }
+    r->t->by_score = true;
     const bool made = ok && vact_merges_from_scores(&r->t->merges, r->t, copy);
     free(copy);
     return made ? VACT_OK : ok ? no_memory(r) : refuse(r, VACT_EFORMAT, KEY("scores"), "found NaN, expected a number");
@@ -274,7 +277,7 @@ static vact_status read_sentencepiece(const reader *r)
                                             .length = sizeof VACT_BLANK - 1 };
     r->t->byte_fallback = true;
     r->t->fuse_unk = true;
-    return read_scores(r);
+    return vact_gguf_find(r->gguf, KEY("merges")) ? read_merges(r) : read_scores(r);
 }
 
 /* ---- the whole ---- */

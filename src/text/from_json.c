@@ -273,6 +273,9 @@ static vact_status read_scheme(const reader *r, const json_t *component, bool *p
                       name ? "unknown" : kind(scheme));
     *prepend = strcmp(name, "never") != 0;
     *only_first = strcmp(name, "first") == 0;
+    for (size_t i = 0; i < r->t->normaliser.n && *only_first; i++)
+        if (r->t->normaliser.edits[i].kind == VACT_EDIT_REPLACE && r->t->normaliser.edits[i].length == 0)
+            return refuse(r, VACT_EMODEL, "pre_tokenizer", "prepend_scheme first behind a normalizer that drops text");
     return VACT_OK;
 }
 

@@ -206,6 +206,7 @@ struct vact_tokenizer {
     bool byte_fallback;    /* characters without a piece become byte pieces */
     bool fuse_unk;         /* adjacent unknown characters are one token */
     bool ignore_merges;    /* a word that is a piece is taken whole */
+    bool by_score;         /* merges come from scores: those that make the same piece rank alike */
     int32_t unk;           /* -1: unknown characters vanish */
     int32_t byte_ids[256]; /* pieces of bytes (byte_level, byte_fallback) or -1 */
 

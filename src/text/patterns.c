@@ -63,7 +63,11 @@ static bool escape(struct translation *t)
         t->at += 2;
         return put(t, t->in_class ? WHITE : c == 's' ? "[" WHITE "]" : "[^" WHITE "]");
     }
-    return word && !strchr(same, c) ? refuse(t, 2) : copy(t, 2);
+    if (word && !strchr(same, c))
+        return refuse(t, 2);
+    const char *close =
+        t->at + 2 < t->end && t->at[2] == '{' && word ? memchr(t->at, '}', (size_t)(t->end - t->at)) : NULL;
+    return copy(t, close ? (size_t)(close + 1 - t->at) : t->at + 1 < t->end ? 2 : 1);
 }
 
 static bool group(struct translation *t)
@@ -189,8 +193,7 @@ static vact_found find(vact_search *s, size_t from)
         s->end = offsets[1];
         return VACT_FOUND_MATCH;
     }
-    const char *hit =
-        pattern->length > 0 ? memmem(s->text + from, s->length - from, pattern->source, pattern->length) : NULL;
+    const char *hit = memmem(s->text + from, s->length - from, pattern->source, pattern->length);
     if (!hit)
         return VACT_FOUND_NOTHING;
     s->begin = (size_t)(hit - s->text);

@@ -1,8 +1,8 @@
 /* tables and steps -> the tokenizer.ggml.* keys that read back as the same tokenizer
  *
  * Byte-level: the recipe's name, and the merges in their order. SentencePiece: a piece's score is the negative rank of
- * the first merge that makes it. Reading turns scores into merges again: the same pairs in the same order, but where
- * several pairs make the same piece they rank alike. What doesn't come out so is refused. */
+ * the first merge that makes it, which is what other programs read. Ranks of a tokenizer.json can differ for merges that
+ * make the same piece, which no score can say, so there the merges are written too. */
 #include "base/error.h"
 #include "text/parts.h"
 #include <stdio.h>
@@ -98,35 +98,14 @@ static vact_merge *sorted_merges(const vact_merges *merges)
     return sorted;
 }
 
-/* Whether the pairs that the scores give are those of `sorted`, and their ranks rise along with it. */
-static bool same_order(const vact_merges *given, const vact_merge *sorted, size_t n)
-{
-    uint32_t last = 0;
-    bool same = given->n == n;
-    for (size_t i = 0; i < n && same; i++) {
-        const vact_merge *merge = vact_merges_find(given, sorted[i].left, sorted[i].right);
-        same = merge && merge->result == sorted[i].result && merge->rank >= last;
-        last = same ? merge->rank : last;
-    }
-    return same;
-}
-
 static vact_status put_scores(const vact_tokenizer *t, const vact_merge *sorted, vact_gguf_writer *w, vact_error *err)
 {
     float *scores = calloc((size_t)t->size, sizeof *scores);
-    vact_merges given = { 0 };
-    vact_status status = scores ? VACT_OK : no_memory(err);
-    if (scores) {
-        for (size_t i = t->merges.n; i-- > 0;)
-            scores[sorted[i].result] = -(float)(i + 1);
-        if (!vact_merges_from_scores(&given, t, scores))
-            status = no_memory(err);
-        else if (!same_order(&given, sorted, t->merges.n))
-            status = refuse(err, "its merges don't follow from scores of pieces");
-    }
-    if (status == VACT_OK)
-        status = vact_gguf_put_array(w, KEY("scores"), VACT_GGUF_F32, scores, (uint64_t)t->size, err);
-    vact_merges_close(&given);
+    if (!scores)
+        return no_memory(err);
+    for (size_t i = t->merges.n; i-- > 0;)
+        scores[sorted[i].result] = -(float)sorted[i].rank;
+    const vact_status status = vact_gguf_put_array(w, KEY("scores"), VACT_GGUF_F32, scores, (uint64_t)t->size, err);
     free(scores);
     return status;
 }
@@ -217,7 +196,9 @@ vact_status vact_tokenizer_put(const vact_tokenizer *tokenizer, vact_gguf_writer
     if (status == VACT_OK)
         status = put_pieces(t, w, err);
     if (status == VACT_OK)
-        status = t->byte_level ? put_merges(t, sorted, w, err) : put_scores(t, sorted, w, err);
+        status = t->byte_level ? VACT_OK : put_scores(t, sorted, w, err);
+    if (status == VACT_OK && !t->by_score)
+        status = put_merges(t, sorted, w, err);
     if (status == VACT_OK)
         status = put_around(t, w, err);
     if (status == VACT_OK)
