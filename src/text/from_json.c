@@ -697,7 +697,7 @@ vact_status vact_tokenizer_from_json(vact_tokenizer **out, const char *name, con
     json_error_t where;
     *out = NULL;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
-    if (!root && json_error_code(&where) == json_error_out_of_memory)
+    if (!root && !where.text[0]) /* the parser has a word for everything but this */
         return no_memory(&r);
     if (!root)
         return vact_fail(err, VACT_EFORMAT, "%s: not JSON at line %d, column %d: %s", name, where.line, where.column,
