@@ -24,7 +24,7 @@ struct symbol {
 struct vact_encoder {
     const vact_tokenizer *t;
     vact_matcher matcher;
-    vact_text clean, mapped;
+    vact_text clean; /* the text, as UTF-8 */
     vact_editor normaliser, opening;
     struct symbol *symbols; /* of the word */
     uint64_t *queue;        /* rank << 32 | position, a heap with the lowest on top */
@@ -71,8 +71,7 @@ static bool reserve(vact_encoder *e, size_t bytes)
     if (bytes > SIZE_MAX / 64 / widest)
         return false;
     const size_t most = widest * bytes + 16;
-    return vact_text_reserve(&e->clean, 3 * bytes + 16) && vact_text_reserve(&e->mapped, 2 * most) &&
-           vact_editor_reserve(&e->normaliser, &t->normaliser, most) &&
+    return vact_text_reserve(&e->clean, 3 * bytes + 16) && vact_editor_reserve(&e->normaliser, &t->normaliser, most) &&
            vact_editor_reserve(&e->opening, &t->opening, most) && reserve_symbols(e, most) &&
            reserve_ids(e, most + t->n_prefix + t->n_suffix);
 }
@@ -194,23 +193,24 @@ static size_t put_symbols(const vact_tokenizer *t, struct symbol *symbols, const
 }
 
 /* The piece that the word is, or -1. */
-static int32_t whole_word(vact_encoder *e, const char *text, size_t length)
+static int32_t whole_word(const vact_tokenizer *t, const char *text, size_t length)
 {
-    if (!e->t->byte_level)
-        return vact_tokenizer_find(e->t, text, length);
+    char mapped[2 * VACT_MAX_PIECE_BYTES];
+    size_t n = 0;
+    if (!t->byte_level)
+        return vact_tokenizer_find(t, text, length);
     if (length > VACT_MAX_PIECE_BYTES)
         return -1;
-    e->mapped.length = 0;
     for (size_t i = 0; i < length; i++)
-        e->mapped.length += vact_byte_char((uint8_t)text[i], e->mapped.data + e->mapped.length);
-    return vact_tokenizer_find(e->t, e->mapped.data, e->mapped.length);
+        n += vact_byte_char((uint8_t)text[i], mapped + n);
+    return vact_tokenizer_find(t, mapped, n);
 }
 
 static bool word(vact_encoder *e, const char *text, size_t length)
 {
     if (length == 0)
         return true;
-    const int32_t whole = e->t->ignore_merges ? whole_word(e, text, length) : -1;
+    const int32_t whole = e->t->ignore_merges ? whole_word(e->t, text, length) : -1;
     if (whole >= 0)
         return add_id(e, whole);
     if (length >= NONE || !reserve_symbols(e, length) || !reserve_ids(e, e->n_ids + length))
@@ -364,23 +364,32 @@ static bool gaps(vact_encoder *e, bool raw, const char *text, size_t length, boo
 
 /* ---- the whole ---- */
 
+/* Bytes of the valid character at the beginning; 0: there is none. */
+static size_t char_size(const char *text, size_t length)
+{
+    int32_t code = 0;
+    if ((uint8_t)*text < 0x80)
+        return 1;
+    const utf8proc_ssize_t size = utf8proc_iterate((const uint8_t *)text, (utf8proc_ssize_t)length, &code);
+    return size > 0 ? (size_t)size : 0;
+}
+
 static bool clean(vact_encoder *e, const char *text, size_t length)
 {
+    bool ok = true;
     e->clean.length = 0;
-    for (size_t at = 0, from = 0; at <= length; at++) {
-        int32_t code = 0;
-        utf8proc_ssize_t size = 0;
-        while (at < length &&
-               (size = (uint8_t)text[at] < 0x80
-                           ? 1
-                           : utf8proc_iterate((const uint8_t *)text + at, (utf8proc_ssize_t)(length - at), &code)) > 0)
-            at += (size_t)size;
-        if (!vact_text_add(&e->clean, text + from, at - from) ||
-            (at < length && !vact_text_add(&e->clean, "\xEF\xBF\xBD", 3)))
-            return fail(e, VACT_ENOMEM);
-        from = at + 1;
+    for (size_t at = 0; at < length && ok;) {
+        const size_t from = at;
+        size_t size = 0;
+        while (at < length && (size = char_size(text + at, length - at)) > 0)
+            at += size;
+        ok = vact_text_add(&e->clean, text + from, at - from);
+        if (at < length) {
+            ok = ok && vact_text_add(&e->clean, "\xEF\xBF\xBD", 3);
+            at++;
+        }
     }
-    return true;
+    return ok || fail(e, VACT_ENOMEM);
 }
 
 vact_status vact_encoder_normalise(vact_encoder *encoder, const char **text, size_t *length)
@@ -438,7 +447,6 @@ void vact_encoder_close(vact_encoder **encoder)
     vact_editor_close(&e->normaliser);
     vact_editor_close(&e->opening);
     free(e->clean.data);
-    free(e->mapped.data);
     free(e->symbols);
     free(e->queue);
     free(e->ids);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #define KEY(name) "tokenizer.ggml." name
 
@@ -107,6 +108,15 @@ static bool is_added(int64_t kind)
     return kind == VACT_PIECE_CONTROL || kind == VACT_PIECE_USER || kind == VACT_PIECE_UNKNOWN;
 }
 
+static bool is_utf8(vact_gguf_text text)
+{
+    int32_t code = 0;
+    utf8proc_ssize_t size = 1;
+    for (uint64_t at = 0; at < text.length && size > 0; at += (uint64_t)size)
+        size = utf8proc_iterate((const uint8_t *)text.data + at, (utf8proc_ssize_t)(text.length - at), &code);
+    return size > 0;
+}
+
 static vact_status find_pieces(const reader *r, const vact_gguf_value **tokens, const vact_gguf_value **kinds)
 {
     vact_status status = find(r, KEY("tokens"), VACT_GGUF_ARRAY, VACT_GGUF_STRING, tokens);
@@ -136,6 +146,8 @@ static vact_status make_tables(reader *r, const vact_gguf_value *tokens, const v
         if (kind < VACT_PIECE_NORMAL || kind > VACT_PIECE_BYTE)
             return refuse(r, VACT_EFORMAT, KEY("token_type"), "element %" PRIu64 " is %" PRId64 ", expected 1 to 6", id,
                           kind);
+        if (is_added(kind) && !is_utf8(text)) /* it is searched for in texts that are */
+            return refuse(r, VACT_EFORMAT, KEY("tokens"), "piece %" PRIu64 " is not UTF-8", id);
         bytes += text.length;
         n_added += is_added(kind) && text.length > 0;
     }

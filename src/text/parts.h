@@ -1,6 +1,7 @@
 /* What a tokenizer is made of, for the files of this folder.
  *
- *   from_gguf.c, from_json.c  file -> tables and steps
+ *   from_gguf.c               tokenizer.ggml.* keys -> tables and steps
+ *   from_json.c, json*.c      tokenizer.json -> the same
  *   tokenizer.c               the tables: pieces by id and by text, merges by pair
  *   added.c                   added tokens: a trie
  *   edits.c                   steps that change a text: normal forms, replacing, prepending

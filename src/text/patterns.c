@@ -17,7 +17,8 @@ enum {
 
 /* Unicode's White_Space. */
 #define WHITE                                                                                                          \
-    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
+    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}"               \
+    "\\x{3000}"
 
 /* ---- translation ---- */
 
@@ -65,15 +66,15 @@ static bool escape(struct translation *t)
     }
     if (word && !strchr(same, c))
         return refuse(t, 2);
-    const char *close =
-        t->at + 2 < t->end && t->at[2] == '{' && word ? memchr(t->at, '}', (size_t)(t->end - t->at)) : NULL;
-    return copy(t, close ? (size_t)(close + 1 - t->at) : t->at + 1 < t->end ? 2 : 1);
+    const bool named = word && t->at + 2 < t->end && t->at[2] == '{'; /* \p{...}, \x{...} */
+    const char *close = named ? memchr(t->at, '}', (size_t)(t->end - t->at)) : NULL;
+    return copy(t, close ? (size_t)(close + 1 - t->at) : 2);
 }
 
 static bool group(struct translation *t)
 {
     static const char *const same[] = { "(?:", "(?i:", "(?=", "(?!", "(?<=", "(?<!", "(?>", NULL };
-    if (!begins_with(t, "(?"))
+    if (!begins_with(t, "(?") && !begins_with(t, "(*"))
         return copy(t, 1);
     for (int i = 0; same[i]; i++)
         if (begins_with(t, same[i]))
@@ -138,7 +139,7 @@ vact_status vact_pattern_open(vact_pattern *out, const char *name, const char *s
         return VACT_OK;
     vact_text translated = { 0 };
     struct translation t = { .out = &translated, .at = source, .end = source + length };
-    bool ok = vact_text_reserve(&translated, length + 1);
+    bool ok = put(&t, "(*LF)"); /* a line ends with LF alone */
     while (ok && t.at < t.end)
         ok = translate_one(&t);
     const vact_status status = ok          ? compile(out, name, &translated, err)

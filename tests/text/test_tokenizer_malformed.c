@@ -148,6 +148,7 @@ static const struct malformed documents[] = {
     { "a set in a set", SPLIT("[a[b]]"), VACT_EMODEL, "the pattern \"[a[b]]\" is not supported: [b" },
     { "an intersection of sets", SPLIT("[a&&b]"), VACT_EMODEL, "the pattern \"[a&&b]\" is not supported: &&" },
     { "an option", SPLIT("(?m)a"), VACT_EMODEL, "the pattern \"(?m)a\" is not supported: (?m)" },
+    { "a verb", SPLIT("(*UTF)a"), VACT_EMODEL, "the pattern \"(*UTF)a\" is not supported: (*UT" },
     { "a repeated repetition", SPLIT("a{2}+"), VACT_EMODEL, "the pattern \"a{2}+\" is not supported: }+" },
 };
 
@@ -229,6 +230,9 @@ static const struct malformed files[] = {
       "key tokenizer.ggml.token_type: element 2 is 7, expected 1 to 6" },
     { "a piece twice", F(3, GPT2 K("tokens") "4:9 4:8 8:3 s:a s:b s:a " TYPES), VACT_EFORMAT,
       "key tokenizer.ggml.tokens: found \"a\" twice, expected it once" },
+    { "a special token that is not UTF-8",
+      F(3, GPT2 K("tokens") "4:9 4:8 8:3 s:a s:b s:%82 " K("token_type") "4:9 4:5 8:3 4:1 4:1 4:3"), VACT_EFORMAT,
+      "key tokenizer.ggml.tokens: piece 2 is not UTF-8" },
     { "no pre", F(3, GPT2 TOKENS TYPES), VACT_EFORMAT, "key tokenizer.ggml.pre: is missing, expected string" },
     { "an unknown pre", F(4, GPT2 TOKENS TYPES K("pre") "4:8 s:tekken"), VACT_EMODEL,
       "key tokenizer.ggml.pre: \"tekken\" is not supported" },
