@@ -206,7 +206,7 @@ static vact_status read_added_token(const vact_json_reader *r, vact_encoder *e, 
     const size_t length = json_string_length(content);
     const int32_t id = (int32_t)json_integer_value(json_object_get(token, "id"));
     vact_added *added = &r->t->added[r->t->n_added];
-    bool special = false, normalized = true;
+    bool special = false, normalized = false;
     vact_status status = vact_json_bool(r, token, field, "special", &special);
     if (status == VACT_OK)
         status = vact_json_bool(r, token, field, "normalized", &normalized);

@@ -1,5 +1,6 @@
 /* fields of a tokenizer.json -> values, or a sentence that names the field */
 #include "text/json.h"
+
 #include "base/error.h"
 #include "file/line.h"
 #include <stdarg.h>
@@ -21,7 +22,6 @@ vact_status vact_json_no_memory(const vact_json_reader *r)
     return vact_fail(r->err, VACT_ENOMEM, "%s: no memory for a tokenizer", r->name);
 }
 
-/* What a value is, for a message. */
 const char *vact_json_kind(const json_t *value)
 {
     static const char *const names[] = { "an object", "an array", "a string", "an integer",
@@ -52,7 +52,6 @@ vact_status vact_json_bool(const vact_json_reader *r, const json_t *object, cons
     return VACT_OK;
 }
 
-/* A string, as the arena's copy. */
 vact_status vact_json_text(const vact_json_reader *r, const json_t *object, const char *where, const char *key,
                            const char **out, size_t *length)
 {
@@ -66,7 +65,6 @@ vact_status vact_json_text(const vact_json_reader *r, const json_t *object, cons
     return *out ? VACT_OK : vact_json_no_memory(r);
 }
 
-/* The component's "type"; NULL, and a status, if it is no component. */
 const char *vact_json_type(const vact_json_reader *r, const json_t *component, const char *field, vact_status *status)
 {
     const json_t *type = json_object_get(component, "type");

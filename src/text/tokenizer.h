@@ -30,7 +30,8 @@ void vact_tokenizer_close(vact_tokenizer **tokenizer); /* accepts NULL and a poi
 /* Largest id + 1. */
 int32_t vact_tokenizer_size(const vact_tokenizer *tokenizer);
 
-/* Declares the tokenizer.ggml.* keys that read back as this tokenizer. EMODEL: GGUF has no words for it. */
+/* Declares the tokenizer.ggml.* keys that read back as this tokenizer; ids without a piece become unused pieces.
+ * EMODEL: GGUF has no words for it (the reason is said). */
 vact_status vact_tokenizer_put(const vact_tokenizer *tokenizer, vact_gguf_writer *w, vact_error *err);
 
 /* ---- encoding ---- */
@@ -43,7 +44,7 @@ void vact_encoder_close(vact_encoder **encoder); /* accepts NULL and a pointer t
 
 /* *ids [*n] are the encoder's, until its next call. With `special` the tokens that the tokenizer puts around every
  * text (beginning, end) are there; special tokens spelled out in the text are always read as such.
- * ENOMEM only. */
+ * ENOMEM. EMODEL: a regular expression of the tokenizer's takes for ever on this text; those of known models don't. */
 vact_status vact_encode(vact_encoder *encoder, const char *text, size_t length, bool special, const int32_t **ids,
                         size_t *n, vact_error *err);
 
