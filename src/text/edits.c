@@ -76,9 +76,9 @@ static void sort_marks(int32_t *codes, int32_t *scratch, size_t n)
         return;
     memcpy(scratch, codes, n * sizeof *codes);
     size_t placed = 0;
-    for (int class = 1; placed < n; class ++)
+    for (int wanted = 1; placed < n; wanted++)
         for (size_t i = 0; i < n; i++)
-            if (combining_class(scratch[i]) == class)
+            if (combining_class(scratch[i]) == wanted)
                 codes[placed++] = scratch[i];
 }
 

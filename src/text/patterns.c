@@ -12,7 +12,8 @@
 enum {
     MATCH_LIMIT = 100000000, /* steps of one search: some for each byte of 1 MB of blanks, not for ever */
     STACK_START = 32 * 1024,
-    STACK_MOST = 1024 * 1024
+    STACK_MOST = 64 * 1024 * 1024, /* address space; 1 MB of turns of a group need most of it */
+    HEAP_MOST = 256 * 1024         /* KiB, instead of the stack where there is no JIT */
 };
 
 /* Unicode's White_Space. */
@@ -167,6 +168,7 @@ bool vact_matcher_open(vact_matcher *out)
         return false;
     }
     pcre2_set_match_limit(out->context, MATCH_LIMIT);
+    pcre2_set_heap_limit(out->context, HEAP_MOST);
     if (out->stack) /* NULL where there is no JIT */
         pcre2_jit_stack_assign(out->context, NULL, out->stack);
     return true;
