@@ -27,17 +27,29 @@ static void read_floats(const void *values, int64_t n)
         memcpy((void *)(uintptr_t)&last, (const char *)values + (size_t)i * sizeof last, sizeof last);
 }
 
+static void read_image(const vact_image *image)
+{
+    const int64_t values = (int64_t)image->width * image->height * 3;
+    if (image->width < 1 || image->height < 1)
+        abort();
+    read_floats(image->data, image->format == VACT_RGB_U8 ? values / 4 : values);
+    if (image->camera)
+        last = (float)strlen(image->camera);
+}
+
 /* Everything that the request points to is there, in the lengths that the model fixes. */
 static void read_request(const vact_document *document)
 {
     const vact_request *q = &document->request;
     for (int32_t i = 0; i < q->n_images; i++)
-        read_floats(q->images[i].data, q->images[i].format == VACT_RGB_U8 ? 12 / 4 : 12);
+        read_image(&q->images[i]);
     for (int32_t i = 0; i < q->n_tokens; i++)
         if (q->tokens[i] < 0 || q->tokens[i] >= info.vocab_size)
             abort();
     if (q->n_tokens > info.max_tokens)
         abort();
+    if (q->text)
+        last = (float)strlen(q->text);
     read_floats(q->image_embeddings, (int64_t)q->n_embedded_views * info.view_tokens * info.embedding_width);
     read_floats(q->state, q->n_state);
     read_floats(q->noise, (int64_t)info.horizon * info.max_action_dim);
@@ -66,7 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vact_arena arena = { 0 };
     const float *actions = NULL;
     int32_t rows = 0, cols = 0;
-    vact_status status = vact_document_parse(&document, &info, "fuzz", (const char *)data, size, &err);
+    vact_status status = vact_document_parse(
+        &document, &info,
+        &(vact_document_source){ .name = "fuzz", .folder = NULL, .text = (const char *)data, .length = size }, &err);
     if (status == VACT_OK) {
         read_request(&document);
         match_traces(&document);

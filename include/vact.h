@@ -78,10 +78,10 @@ enum { VACT_DEFAULT_VIEWS = 3, VACT_MAX_VIEWS = 16 };
 typedef struct vact_settings {
     int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
     int32_t denoise_steps; /* 1..1000; 0: the file's own number */
-    int32_t
-        max_views; /* most camera views of a request, 1..VACT_MAX_VIEWS, for which memory is planned; 0: VACT_DEFAULT_VIEWS */
-    bool reference;  /* scalar, unfused, double precision: slow, for checking the rest */
-    const char *isa; /* highest instruction set to use, "scalar" or "avx2"; NULL: the best here */
+    int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: VACT_DEFAULT_VIEWS */
+    bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
+    const char *isa;       /* highest instruction set to use, "scalar", "avx2" or "neon"; NULL: the best here */
+    const char *tokenizer; /* a tokenizer.json or GGUF file to read text with; NULL: the checkpoint's own, if any */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */
     void (*log)(void *user, vact_log_level level, const char *line);
     void *log_user;
@@ -96,27 +96,31 @@ typedef struct vact_model vact_model;
 
 /* What a caller must know of the loaded policy to talk to it. */
 typedef struct vact_model_info {
-    const char *arch;        /* "smolvla" */
-    int32_t image_size;      /* prepared pixels are [image_size, image_size, 3] */
-    int32_t view_tokens;     /* rows of one view's embedding */
-    int32_t embedding_width; /* columns of an image embedding */
-    int32_t vocab_size;      /* token ids are 0..vocab_size-1 */
-    int32_t max_tokens;      /* 1..max_tokens instruction tokens */
-    int32_t state_dim;       /* live proprioception values */
-    int32_t max_state_dim;   /* padded width, accepted when the rest is zero */
-    int32_t horizon;         /* rows of an action chunk */
-    int32_t action_dim;      /* live columns of an action chunk */
-    int32_t max_action_dim;  /* padded columns, those of the start noise */
-    int32_t denoise_steps;   /* the file's number of denoise steps */
-    int64_t parameters;      /* values in all bound tensors */
-    uint64_t file_bytes;     /* size of the checkpoint file */
+    const char *arch;           /* "smolvla" */
+    int32_t image_size;         /* prepared pixels are [image_size, image_size, 3] */
+    int32_t view_tokens;        /* rows of one view's embedding */
+    int32_t embedding_width;    /* columns of an image embedding */
+    int32_t vocab_size;         /* token ids are 0..vocab_size-1 */
+    int32_t max_tokens;         /* 1..max_tokens instruction tokens */
+    int32_t state_dim;          /* live proprioception values */
+    int32_t max_state_dim;      /* padded width, accepted when the rest is zero */
+    int32_t horizon;            /* rows of an action chunk */
+    int32_t action_dim;         /* live columns of an action chunk */
+    int32_t max_action_dim;     /* padded columns, those of the start noise */
+    int32_t denoise_steps;      /* the file's number of denoise steps */
+    bool reads_text;            /* a tokenizer is there */
+    int32_t n_cameras;          /* cameras that the file names; 0: it names none */
+    const char *const *cameras; /* [n_cameras], in the order of the views */
+    int64_t parameters;         /* values in all bound tensors */
+    uint64_t file_bytes;        /* size of the checkpoint file */
 } vact_model_info;
 
 /* Maps a GGUF checkpoint, checks every key and tensor of its architecture and binds the weights.
  * `settings` may be NULL (defaults); the strings in it need not outlive the call.
  * On success *out is the caller's, to be closed with vact_model_close.
- * EIO: cannot be read. EFORMAT: malformed, or a key or tensor is missing or wrong (the first fault,
- * and how many more). EMODEL: no such architecture. */
+ * EARG: a setting out of range. EIO: a file cannot be read. EFORMAT: malformed, or a key or tensor is missing or wrong
+ * (the first fault, and how many more), or a tokenizer that doesn't fit. EMODEL: no such architecture or kind of
+ * tokenizer. ENOMEM. */
 VACT_API vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings,
                                      vact_error *err);
 
@@ -150,17 +154,41 @@ typedef enum vact_pixel_format {
     VACT_RGB_F32 /* [0, 1], three float32 a pixel */
 } vact_pixel_format;
 
-/* Prepared pixels: already of the model's size, row-major, interleaved RGB, no row padding. */
+/* Row-major, interleaved RGB, no row padding. */
 typedef struct vact_image {
-    const void *data; /* VACT_RGB_F32: aligned to 4 bytes */
-    int32_t width, height;
+    const void *data;      /* VACT_RGB_F32: aligned to 4 bytes */
+    int32_t width, height; /* 1..VACT_MAX_SIDE */
     vact_pixel_format format;
+    bool prepared; /* false: a camera's picture of any size, which gets the policy's own preprocessing (resize, pad);
+                           true: pixels that have had it, of the model's exact size */
+    const char *camera; /* one of the model's cameras; NULL: the next one that no view of the request names */
 } vact_image;
+
+enum { VACT_MAX_SIDE = 16384 };
+
+/* Decodes a JPEG (baseline or progressive; grey, RGB, YCbCr, or CMYK and YCCK with inverted samples, as programs write
+ * them; turned upright as its EXIF orientation says, if that is intact) or a PNG (any kind; 16 bits are rounded to 8,
+ * alpha is composited on black, gamma, colour profiles and EXIF are ignored) to VACT_RGB_U8. `name` stands for the
+ * bytes' origin in messages. The header is checked before memory is taken: sides of 1..VACT_MAX_SIDE, at most
+ * VACT_MAX_PIXELS. On success image->data is the caller's, to be freed by vact_image_free.
+ * EINPUT: not such a file, damaged or truncated, or too large. ENOMEM. */
+VACT_API vact_status vact_image_decode(vact_image *image, const char *name, const void *bytes, size_t size,
+                                       vact_error *err);
+
+enum { VACT_MAX_PIXELS = 1 << 26 };
+
+/* The same from a file. EIO: cannot be read. */
+VACT_API vact_status vact_image_load(vact_image *image, const char *path, vact_error *err);
+
+/* Frees what vact_image_decode or vact_image_load gave, and zeroes it; accepts NULL and a zeroed image. */
+VACT_API void vact_image_free(vact_image *image);
 
 typedef enum vact_units {
     VACT_UNITS_REAL, /* the robot's own; the file's statistics are applied */
     VACT_UNITS_MODEL /* normalised, as the network sees them */
 } vact_units;
+
+enum { VACT_MAX_TEXT = 8192 };
 
 /* Everything is borrowed for the call. Zero-initialise, then set what you have. */
 typedef struct vact_request {
@@ -169,7 +197,8 @@ typedef struct vact_request {
     const float *image_embeddings; /* instead of images: [n_embedded_views * view_tokens,
                                       embedding_width], the vision stage's output */
     int32_t n_embedded_views;
-    const int32_t *tokens; /* [n_tokens] */
+    const char *text;      /* the instruction, UTF-8, at most VACT_MAX_TEXT bytes; gets the policy's own template */
+    const int32_t *tokens; /* [n_tokens], instead of text: exactly what the network reads */
     int32_t n_tokens;
     const float *state; /* [n_state]; NULL: zeros. state_dim values, or more if the rest is zero */
     int32_t n_state;

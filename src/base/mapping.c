@@ -24,7 +24,8 @@ static vact_status map(vact_mapping *out, int fd, const char *path, vact_error *
         return VACT_OK;
     void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED)
-        return vact_fail(err, VACT_EIO, "%s: cannot map %jd bytes: %s", path, (intmax_t)st.st_size, strerror(errno));
+        return vact_fail(err, errno == ENOMEM ? VACT_ENOMEM : VACT_EIO, "%s: cannot map %jd bytes: %s", path,
+                         (intmax_t)st.st_size, strerror(errno));
     out->data = data;
     out->size = (size_t)st.st_size;
     return VACT_OK;

@@ -9,7 +9,8 @@ typedef struct vact_mapping {
     size_t size;
 } vact_mapping;
 
-/* EIO with the system's reason: missing, a directory, not readable, not a regular file. */
+/* EIO with the system's reason: missing, a directory, not readable, not a regular file.
+ * ENOMEM: no room for it in the address space. */
 vact_status vact_mapping_open(vact_mapping *out, const char *path, vact_error *err);
 void vact_mapping_close(vact_mapping *mapping);
 

@@ -54,7 +54,8 @@ static bool make_request(bench *b, int32_t views)
     for (size_t i = 0; i < bytes; i++)
         pixels[i] = (uint8_t)(i * 7 + i / 1000);
     for (int32_t i = 0; i < views; i++)
-        images[i] = (vact_image){ pixels, info->image_size, info->image_size, VACT_RGB_U8 };
+        images[i] =
+            (vact_image){ .data = pixels, .width = info->image_size, .height = info->image_size, .prepared = true };
     for (int32_t i = 0; i < b->tokens; i++)
         tokens[i] = i % info->vocab_size;
     b->request = (vact_request){

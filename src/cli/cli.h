@@ -18,8 +18,14 @@ typedef enum cli_kind {
     CLI_U64,    /* uint64_t; also sets the bool at `given` */
     CLI_DOUBLE, /* double >= 0 */
     CLI_TEXT,   /* const char * */
-    CLI_PAIR    /* const char *[2]: two arguments */
+    CLI_PAIR,   /* const char *[2]: two arguments */
+    CLI_LIST    /* cli_list: may be given again and again */
 } cli_kind;
+
+typedef struct cli_list {
+    const char *items[32];
+    int n;
+} cli_list;
 
 typedef struct cli_option {
     const char *name; /* without the dashes; NULL ends */
@@ -103,6 +109,9 @@ void cli_progress_end(cli_progress *progress);
 
 /* ---- subcommands ---- */
 
-extern const cli_command cli_run, cli_bench, cli_inspect, cli_synth;
+extern const cli_command cli_run, cli_bench, cli_inspect, cli_synth, cli_tokenize;
+
+/* What inspect does with --embed-tokenizer; the exit code. */
+int cli_embed_tokenizer(const char *in, const char *tokenizer_path, const char *out);
 
 #endif

@@ -62,11 +62,12 @@ static bool mark_read(void *user, const char *name, const vact_row *row, const v
 }
 
 /* Tensors that a healthy file holds beside what its architecture reads. */
-static void print_unread(const vact_gguf *gguf, const vact_arch *arch, const void *model, vact_arena *arena)
+static vact_status print_unread(const vact_gguf *gguf, const vact_arch *arch, const void *model, vact_arena *arena,
+                                vact_error *err)
 {
     reading r = { gguf, vact_arena_take(arena, (size_t)gguf->n_tensors, sizeof(bool)) };
     if (!r.read)
-        return;
+        return vact_fail(err, VACT_ENOMEM, "out of memory");
     vact_schema_walk(&arch->schema, model, mark_read, &r);
     for (uint64_t i = 0; i < gguf->n_tensors; i++) {
         const char *name = gguf->tensors[i].name;
@@ -74,6 +75,7 @@ static void print_unread(const vact_gguf *gguf, const vact_arch *arch, const voi
         if (!r.read[i])
             printf("    (%s is not read)\n", vact_printable(shown, sizeof shown, name, strlen(name)));
     }
+    return VACT_OK;
 }
 
 /* Every fault of the file under its architecture's schema; their number in *count. */
@@ -92,7 +94,7 @@ static vact_status print_faults(const vact_gguf *gguf, const vact_arch *arch, in
         status = vact_schema_bind(&arch->schema, gguf, model, kernels.decode, &arena, &faults, err);
     if (status == VACT_OK && faults.count == 0) {
         printf("    none\n");
-        print_unread(gguf, arch, model, &arena);
+        status = print_unread(gguf, arch, model, &arena, err);
     }
     vact_arena_free(&arena);
     *count = faults.count;
@@ -106,10 +108,15 @@ static vact_status print_cost(const char *path, vact_error *err)
     if (status != VACT_OK)
         return status;
     const vact_model_info *info = vact_model_get_info(model);
+    char name[200];
     printf("\n%s: %lld parameters; image %d, up to %d tokens, state %d (padded to %d), action chunk %d x %d (padded to "
            "%d), %d denoise steps\n",
            info->arch, (long long)info->parameters, info->image_size, info->max_tokens, info->state_dim,
            info->max_state_dim, info->horizon, info->action_dim, info->max_action_dim, info->denoise_steps);
+    printf("reads text: %s; cameras:", info->reads_text ? "yes" : "no (no tokenizer in the file)");
+    for (int32_t i = 0; i < info->n_cameras; i++)
+        printf("%s %s", i ? "," : "", vact_printable(name, sizeof name, info->cameras[i], strlen(info->cameras[i])));
+    printf("%s\n", info->n_cameras ? "" : " not named");
     printf("\n%-6s %14s %14s %14s %14s %14s\n", "views", "vision GFLOP", "prefix", "denoise", "total", "session MB");
     for (int32_t views = 1; views <= VACT_DEFAULT_VIEWS && status == VACT_OK; views++) {
         const vact_settings one = { .max_views = views };
@@ -128,18 +135,11 @@ static vact_status print_cost(const char *path, vact_error *err)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int inspect(const char *path)
 {
-    const cli_option options[] = { { 0 } };
-    const char *path = NULL;
     vact_error err = { 0 };
     vact_gguf *gguf = NULL;
     const vact_arch *arch = NULL;
-    const int operands = cli_parse(&cli_inspect, options, argc, argv, &path, 1);
-    if (operands < 0)
-        return cli_parse_exit(operands);
-    if (operands < 1)
-        return cli_fail_usage(&cli_inspect, "the file is missing");
     if (vact_gguf_open(&gguf, path, &err) != VACT_OK)
         return cli_fail("%s", err.text);
     printf("%s: GGUF version %u, %llu bytes, alignment %u\n", path, gguf->version, (unsigned long long)gguf->size,
@@ -158,9 +158,33 @@ static int run(int argc, char **argv)
     return faults == 0 ? CLI_OK : CLI_FAILED;
 }
 
+static int run(int argc, char **argv)
+{
+    bool embed = false;
+    const cli_option options[] = {
+        { "embed-tokenizer", 0, CLI_FLAG, &embed, NULL,
+          "write a copy of the file that holds this tokenizer, in place of one it may hold", 0, 0, NULL },
+        { 0 },
+    };
+    const char *paths[3] = { NULL };
+    const int operands = cli_parse(&cli_inspect, options, argc, argv, paths, 3);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (embed && operands < 3)
+        return cli_fail_usage(&cli_inspect, "%s is missing",
+                              ((const char *[]){ "the file", "the tokenizer", "the file to write" })[operands]);
+    if (embed)
+        return cli_embed_tokenizer(paths[0], paths[1], paths[2]);
+    if (operands < 1)
+        return cli_fail_usage(&cli_inspect, "the file is missing");
+    if (operands > 1)
+        return cli_fail_usage(&cli_inspect, "unexpected argument \"%s\"", paths[1]);
+    return inspect(paths[0]);
+}
+
 const cli_command cli_inspect = {
     "inspect",
-    "vact inspect <file.gguf>",
+    "vact inspect <file.gguf> | --embed-tokenizer <in.gguf> <tokenizer.json> <out.gguf>",
     "list a file's keys and tensors, its cost and its faults",
     run,
 };

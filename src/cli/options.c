@@ -71,6 +71,16 @@ static bool store(const cli_command *command, const cli_option *o, const char *v
     case CLI_TEXT:
         *(const char **)o->target = value;
         return true;
+    case CLI_LIST: {
+        cli_list *list = o->target;
+        const int most = sizeof list->items / sizeof *list->items;
+        if (list->n == most) {
+            cli_fail_usage(command, "option --%s is given more than %d times", o->name, most);
+            return false;
+        }
+        list->items[list->n++] = value;
+        return true;
+    }
     case CLI_PAIR:
         if (!second) {
             cli_fail_usage(command, "option --%s takes two arguments: %s", o->name, o->argument);

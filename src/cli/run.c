@@ -9,29 +9,68 @@
 
 typedef struct run_options {
     cli_model_options model;
-    const char *request, *tokens, *state, *expect;
+    const char *request, *text, *tokens, *state, *expect;
+    cli_list images;
     bool json, seed_given;
     uint64_t seed;
     double tolerance;
 } run_options;
 
-/* Options that replace what the document says. False after a complaint. */
-static bool override(vact_document *document, const run_options *o)
+/* "CAMERA=FILE" or "FILE": a camera's name has no slash. */
+static const char *split_image(const char *item, vact_arena *arena, const char **camera)
+{
+    const char *equals = strchr(item, '=');
+    *camera = NULL;
+    if (!equals || memchr(item, '/', (size_t)(equals - item)))
+        return item;
+    *camera = vact_arena_text(arena, item, (size_t)(equals - item));
+    return *camera ? equals + 1 : NULL;
+}
+
+/* --image in place of the document's views; an exit code. */
+static int load_images(vact_document *document, const cli_list *list)
+{
+    vact_image *images = vact_arena_take(&document->arena, (size_t)list->n, sizeof *images);
+    vact_document_forget_images(document);
+    document->decoded = images;
+    for (int i = 0; images && i < list->n; i++) {
+        vact_error err;
+        const char *camera, *path = split_image(list->items[i], &document->arena, &camera);
+        if (!path)
+            return cli_fail("out of memory");
+        if (vact_image_load(&images[i], path, &err) != VACT_OK)
+            return cli_fail("%s", err.text);
+        images[i].camera = camera;
+        document->n_decoded = i + 1;
+    }
+    document->request.images = images;
+    document->request.n_images = list->n;
+    return images ? CLI_OK : cli_fail("out of memory");
+}
+
+/* Options that replace what the document says; an exit code. */
+static int override(vact_document *document, const run_options *o)
 {
     vact_request *q = &document->request;
+    if (o->images.n && load_images(document, &o->images) != CLI_OK)
+        return CLI_FAILED;
+    if (o->text || o->tokens) {
+        q->text = o->text;
+        q->n_tokens = 0;
+    }
     int32_t *tokens = NULL;
     float *state = NULL;
     if (o->tokens) {
         const int n = cli_ints("tokens", o->tokens, &document->arena, &tokens);
         if (n < 0)
-            return false;
+            return CLI_USAGE;
         q->tokens = tokens;
         q->n_tokens = n;
     }
     if (o->state) {
         const int n = cli_floats("state", o->state, &document->arena, &state);
         if (n < 0)
-            return false;
+            return CLI_USAGE;
         q->state = state;
         q->n_state = n;
         q->state_units = VACT_UNITS_REAL;
@@ -41,7 +80,7 @@ static bool override(vact_document *document, const run_options *o)
         q->seed = o->seed;
         q->noise = NULL;
     }
-    return true;
+    return CLI_OK;
 }
 
 static void print_table(const vact_model_info *info, const vact_reply *reply)
@@ -151,34 +190,51 @@ static void print_memory(const vact_model *model, const vact_settings *settings)
             (double)vact_peak_resident_bytes() / 1e6);
 }
 
+/* The document; without one, an empty one. False after a complaint. */
+static bool read_request(const char *path, vact_arena *arena, vact_document_source *out)
+{
+    *out = (vact_document_source){ .name = "request", .folder = "", .text = "{}", .length = 2 };
+    if (!path)
+        return true;
+    out->text = cli_read(path, arena, &out->length);
+    if (!out->text || strcmp(path, "-") == 0)
+        return out->text != NULL;
+    out->name = path;
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        out->folder = vact_arena_text(arena, path, (size_t)(slash - path) + (slash == path));
+    return out->folder || (cli_fail("out of memory"), false);
+}
+
+static int run_document(const vact_model *model, vact_document *document, run_options *o, vact_arena *arena)
+{
+    vact_error err;
+    vact_session *session = NULL;
+    vact_settings *settings = &o->model.settings;
+    int code = override(document, o);
+    if (code != CLI_OK)
+        return code;
+    settings->max_views = vact_request_views(&document->request); /* 0: the default, and a refusal that says so */
+    if (vact_session_open(&session, model, settings, &err) != VACT_OK)
+        return cli_fail("%s", err.text);
+    code = predict_and_print(session, vact_model_get_info(model), document, o, arena);
+    if (o->model.verbose)
+        print_memory(model, settings);
+    vact_session_close(&session);
+    return code;
+}
+
 static int run_model(const char *path, run_options *o, vact_arena *arena)
 {
-    vact_error err = { 0 };
+    vact_error err;
     vact_model *model = NULL;
-    vact_session *session = NULL;
     vact_document document = { 0 };
-    size_t length = 0;
-    int code = CLI_FAILED;
-    vact_settings *settings = &o->model.settings;
-    const char *text = cli_read(o->request, arena, &length);
-    if (!text)
+    vact_document_source source;
+    if (!read_request(o->request, arena, &source))
         return CLI_FAILED;
-    const char *name = strcmp(o->request, "-") == 0 ? "request" : o->request;
-    if (vact_model_open(&model, path, settings, &err) != VACT_OK ||
-        vact_document_parse(&document, vact_model_get_info(model), name, text, length, &err) != VACT_OK) {
-        cli_fail("%s", err.text);
-    } else if (!override(&document, o)) {
-        code = CLI_USAGE;
-    } else {
-        settings->max_views = vact_request_views(&document.request); /* 0: the default, and a refusal that says so */
-        if (vact_session_open(&session, model, settings, &err) != VACT_OK)
-            cli_fail("%s", err.text);
-        else
-            code = predict_and_print(session, vact_model_get_info(model), &document, o, arena);
-        if (session && o->model.verbose)
-            print_memory(model, settings);
-    }
-    vact_session_close(&session);
+    const bool ready = vact_model_open(&model, path, &o->model.settings, &err) == VACT_OK &&
+                       vact_document_parse(&document, vact_model_get_info(model), &source, &err) == VACT_OK;
+    const int code = ready ? run_document(model, &document, o, arena) : cli_fail("%s", err.text);
     vact_document_free(&document);
     vact_model_close(&model);
     return code;
@@ -191,8 +247,12 @@ static int run(int argc, char **argv)
     const cli_option options[] = {
         { "request", 'r', CLI_TEXT, &o.request, "<file>", "the request document (JSON); - reads standard input", 0, 0,
           NULL },
-        { "tokens", 0, CLI_TEXT, &o.tokens, "<id,...>", "instruction token ids, in place of the document's", 0, 0,
-          NULL },
+        { "image", 'i', CLI_LIST, &o.images, "[<camera>=]<file>",
+          "a camera's picture (JPEG or PNG), once for each view, in place of the document's", 0, 0, NULL },
+        { "text", 0, CLI_TEXT, &o.text, "<instruction>", "the instruction, in place of the document's", 0, 0, NULL },
+        { "tokens", 0, CLI_TEXT, &o.tokens, "<id,...>", "the instruction as token ids", 0, 0, NULL },
+        { "tokenizer", 0, CLI_TEXT, &o.model.settings.tokenizer, "<file>",
+          "a tokenizer.json (or a GGUF file with a tokenizer) to read the instruction with", 0, 0, NULL },
         { "state", 0, CLI_TEXT, &o.state, "<x,...>", "proprioception in real units, in place of the document's", 0, 0,
           NULL },
         { "seed", 0, CLI_U64, &o.seed, "<n>", "of the start noise, in place of the document's seed or noise", 0, 0,
@@ -208,8 +268,12 @@ static int run(int argc, char **argv)
     const int operands = cli_parse(&cli_run, options, argc, argv, &path, 1);
     if (operands < 0)
         return cli_parse_exit(operands);
-    if (operands < 1 || !o.request)
-        return cli_fail_usage(&cli_run, "%s is missing", operands < 1 ? "the model" : "--request <file>");
+    if (operands < 1)
+        return cli_fail_usage(&cli_run, "the model is missing");
+    if (!o.request && !o.images.n)
+        return cli_fail_usage(&cli_run, "--request <file> or --image <file> is missing");
+    if (o.text && o.tokens)
+        return cli_fail_usage(&cli_run, "--text and --tokens are both given, expected one of them");
     if (o.model.verbose)
         o.model.settings.log = cli_log;
     vact_arena arena = { 0 };
@@ -220,7 +284,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_run = {
     "run",
-    "vact run <model.gguf> --request <file> [<options>]",
+    "vact run <model.gguf> (--request <file> | --image <file> --text <instruction>) [<options>]",
     "predict one action chunk",
     run,
 };

@@ -109,7 +109,8 @@ void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_
 /* Declares values and tensors, then streams the tensors' bytes in that order into a temporary file beside
  * `path`; finish fsyncs and renames it. A writer that is closed unfinished leaves nothing behind.
  * GGUF 3 with the alignment 32, which is the default: the key general.alignment is refused.
- * EARG: a key, name, shape or amount of data that would make a malformed file, or a call out of order.
+ * EARG: a key, name, shape or amount of data that would make a malformed file, or a call out of order. Names that
+ * are there twice are found at the end of the declarations.
  * EIO: the system's reason. After any failure the writer is good for closing only; further calls repeat the
  * code. */
 typedef struct vact_gguf_writer vact_gguf_writer;

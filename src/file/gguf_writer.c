@@ -30,7 +30,7 @@ struct vact_gguf_writer {
     vact_arena arena; /* paths and names */
     const char *path, *temporary;
     struct bytes values, tensors; /* as the file will hold them */
-    struct bytes keys, names;     /* [n] const char *, to refuse duplicates */
+    struct bytes keys, names;     /* [n] const char *, in the order of their puts */
     struct bytes sizes;           /* [n_tensors] uint64_t */
     uint64_t n_values, n_tensors;
     uint64_t data_size; /* declared, with padding */
@@ -125,7 +125,7 @@ static const char *name_at(const struct bytes *names, uint64_t i)
     return name;
 }
 
-/* Everything that a reader would refuse about a name; remembers it. */
+/* What a reader would refuse about a name by itself; remembers it. */
 static vact_status add_name(vact_gguf_writer *w, struct bytes *names, const char *kind, const char *name,
                             vact_error *err)
 {
@@ -136,9 +136,6 @@ static vact_status add_name(vact_gguf_writer *w, struct bytes *names, const char
         return out_of_order(w, err, "found a declaration after data, expected it before");
     if (length < 1 || length > MAX_NAME_BYTES)
         return refuse(w, err, kind, name, "found a name of %zu bytes, expected 1 to %d", length, MAX_NAME_BYTES);
-    for (uint64_t i = 0; i < names->size / sizeof(char *); i++)
-        if (strcmp(name_at(names, i), name) == 0)
-            return refuse(w, err, kind, name, "found twice, expected once");
     const char *kept = vact_arena_text(&w->arena, name, length);
     return kept && append(names, &kept, sizeof kept) ? VACT_OK : no_memory(w, err);
 }
@@ -313,6 +310,37 @@ static bool write_header(vact_gguf_writer *w)
            write_padding(w, size);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static vact_status check_twice(vact_gguf_writer *w, const struct bytes *names, const char *kind, vact_error *err)
+{
+    const size_t n = names->size / sizeof(char *);
+    const char **sorted = vact_arena_take(&w->arena, n, sizeof *sorted);
+    if (!sorted)
+        return no_memory(w, err);
+    if (n > 0)
+        memcpy(sorted, names->data, names->size);
+    qsort(sorted, n, sizeof *sorted, compare_names);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            return refuse(w, err, kind, sorted[i], "found twice, expected once");
+    return VACT_OK;
+}
+
+/* Once all names are there: compared one by one as they come, a million of them would take hours. */
+static vact_status end_declarations(vact_gguf_writer *w, vact_error *err)
+{
+    if (w->declared)
+        return VACT_OK;
+    vact_status status = check_twice(w, &w->keys, "key", err);
+    if (status == VACT_OK)
+        status = check_twice(w, &w->names, "tensor", err);
+    return status != VACT_OK || write_header(w) ? status : system_failed(w, err, "write");
+}
+
 static uint64_t current_size(const vact_gguf_writer *w)
 {
     uint64_t size;
@@ -327,8 +355,9 @@ vact_status vact_gguf_write_data(vact_gguf_writer *w, const void *data, size_t s
         return failed_before(w, err);
     if (w->finished)
         return out_of_order(w, err, "found data after the end, expected none");
-    if (!w->declared && !write_header(w))
-        return system_failed(w, err, "write");
+    const vact_status status = end_declarations(w, err);
+    if (status != VACT_OK)
+        return status;
     while (size > 0) {
         if (w->current == w->n_tensors)
             return out_of_order(w, err, "found more data than the tensors declare");
@@ -412,8 +441,9 @@ vact_status vact_gguf_writer_finish(vact_gguf_writer *w, vact_error *err)
         return failed_before(w, err);
     if (w->finished)
         return out_of_order(w, err, "found a second finish, expected one");
-    if (!w->declared && !write_header(w))
-        return system_failed(w, err, "write");
+    const vact_status status = end_declarations(w, err);
+    if (status != VACT_OK)
+        return status;
     if (w->current < w->n_tensors)
         return refuse(w, err, "tensor", name_at(&w->names, w->current),
                       "found %" PRIu64 " of %" PRIu64 " bytes, expected all", w->written, current_size(w));

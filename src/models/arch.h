@@ -3,6 +3,7 @@
 #ifndef VACT_MODELS_ARCH_H
 #define VACT_MODELS_ARCH_H
 
+#include "image/image.h"
 #include "ops/ops.h"
 #include "tensor/schema.h"
 
@@ -16,6 +17,8 @@ typedef struct vact_statistics {
 typedef struct vact_policy_statistics {
     vact_statistics state, action;
 } vact_policy_statistics;
+
+enum { VACT_MAX_TEMPLATE = 1024 };
 
 /* What a session is opened for: the most that its requests bring, and the flow's time at every denoise step. */
 typedef struct vact_limits {
@@ -35,6 +38,11 @@ typedef struct vact_arch {
     vact_schema schema;
     size_t memory_bytes; /* of what a session remembers between stages: buffers, host tables; starts zeroed */
     void (*describe)(const void *model, vact_model_info *info, vact_policy_statistics *statistics);
+
+    /* What the tokenizer gets for the user's text, written to out [size] with a closing NUL; returns its length, at most
+     * VACT_MAX_TEMPLATE more than the text's. */
+    int (*prompt)(char *out, size_t size, const char *text);
+    vact_fit_fn fit; /* camera picture -> prepared pixels */
 
     /* Once per session: tables, caches. Takes buffers that stay, and host memory by vact_host. */
     void (*prepare)(vact_run *r, const void *model, void *memory, const vact_limits *limits);

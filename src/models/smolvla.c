@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RMS_EPS   1e-5f
 #define ROPE_BASE 10000.0
@@ -261,6 +262,15 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
     statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps };
 }
 
+/* ---- observation ---- */
+
+/* The tokenizer adds nothing to it: SmolVLA reads no beginning and no end token. */
+static int prompt(char *out, size_t size, const char *text)
+{
+    const size_t length = strlen(text);
+    return snprintf(out, size, "%s%s", text, length && text[length - 1] == '\n' ? "" : "\n");
+}
+
 /* ---- stages ---- */
 
 struct memory {
@@ -466,6 +476,8 @@ const vact_arch vact_arch_smolvla = {
     .schema = { "smolvla", sizeof(struct config), sizeof(struct smolvla), keys, tables, presets, derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
+    .prompt = prompt,
+    .fit = vact_fit_pad_left_top,
     .prepare = prepare,
     .vision = vision,
     .prefix = prefix,

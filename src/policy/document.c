@@ -3,14 +3,13 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "file/base64.h"
-#include <errno.h>
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
+#include "file/json.h"
+#include <stdio.h>
 #include <string.h>
 
 typedef struct reader {
-    const char *name; /* of the document */
+    const char *name;   /* of the document */
+    const char *folder; /* where relative paths start; NULL: no file is read */
     const vact_model_info *info;
     vact_document *out;
     vact_error *err;
@@ -21,17 +20,10 @@ static vact_status no_memory(const reader *r)
     return vact_fail(r->err, VACT_ENOMEM, "%s: out of memory", r->name);
 }
 
-/* What a value is, for a message. */
-static const char *kind(const json_t *value)
-{
-    static const char *const names[] = { "an object", "an array", "a string", "an integer",
-                                         "a number",  "true",     "false",    "null" };
-    return names[json_typeof(value)];
-}
-
 static vact_status wrong_kind(const reader *r, const char *field, const char *want, const json_t *value)
 {
-    return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %s, expected %s", r->name, field, kind(value), want);
+    return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %s, expected %s", r->name, field, vact_json_kind(value),
+                     want);
 }
 
 /* Every key of the object is one of `known`. */
@@ -71,31 +63,35 @@ static vact_status read_floats(const reader *r, const json_t *array, const char 
         const json_t *value = json_array_get(array, i);
         if (!json_is_number(value))
             return vact_fail(r->err, VACT_EINPUT, "%s: field %s[%zu] is %s, expected a number", r->name, field, i,
-                             kind(value));
+                             vact_json_kind(value));
         values[i] = (float)json_number_value(value);
     }
     *out = values;
     return VACT_OK;
 }
 
-static vact_status read_data(const reader *r, const json_t *value, const char *field, size_t want, const void **out)
+static vact_status read_base64(const reader *r, const json_t *value, const char *field, const void **out, size_t *size)
 {
     if (!value)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is missing, expected base64 of %zu bytes", r->name, field,
-                         want);
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is missing, expected base64", r->name, field);
     if (!json_is_string(value))
         return wrong_kind(r, field, "a base64 string", value);
     const size_t length = json_string_length(value);
     uint8_t *bytes = vact_arena_take(&r->out->arena, vact_base64_room(length) + 1, 1);
     if (!bytes)
         return no_memory(r);
-    size_t size, at;
-    if (!vact_base64_decode(bytes, &size, json_string_value(value), length, &at))
+    size_t at;
+    if (!vact_base64_decode(bytes, size, json_string_value(value), length, &at))
         return vact_fail(r->err, VACT_EINPUT, "%s: field %s is not base64 at character %zu", r->name, field, at);
-    if (size != want)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %s holds %zu bytes, expected %zu", r->name, field, size, want);
     *out = bytes;
     return VACT_OK;
+}
+
+static vact_status expect_bytes(const reader *r, const char *field, size_t size, size_t want)
+{
+    if (size == want)
+        return VACT_OK;
+    return vact_fail(r->err, VACT_EINPUT, "%s: field %s holds %zu bytes, expected %zu", r->name, field, size, want);
 }
 
 static vact_status read_int(const reader *r, const json_t *value, const char *field, int64_t lo, int64_t hi,
@@ -106,9 +102,6 @@ static vact_status read_int(const reader *r, const json_t *value, const char *fi
     if (!json_is_integer(value))
         return wrong_kind(r, field, "an integer", value);
     const json_int_t v = json_integer_value(value);
-    if (v != lo && lo == hi)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %lld, expected %lld", r->name, field, (long long)v,
-                         (long long)lo);
     if (v < lo || v > hi)
         return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %lld, expected %lld to %lld", r->name, field,
                          (long long)v, (long long)lo, (long long)hi);
@@ -118,52 +111,121 @@ static vact_status read_int(const reader *r, const json_t *value, const char *fi
 
 /* ---- fields ---- */
 
-/* What a picture may say beside its pixels: that they are prepared, and a camera's name once files have some. */
-static vact_status check_picture(const reader *r, const json_t *object, const char *at)
+/* The path as seen from the document's folder; NULL: out of memory. */
+static const char *beside(const reader *r, const char *path)
 {
-    const json_t *prepared = json_object_get(object, "prepared"), *name = json_object_get(object, "name");
-    if (prepared && !json_is_true(prepared))
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %sprepared is %s, expected true: these are prepared pixels",
-                         r->name, at, kind(prepared));
-    if (name)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %sname is %.32s, but this policy's file names no cameras",
-                         r->name, at, json_is_string(name) ? json_string_value(name) : kind(name));
-    return VACT_OK;
+    const size_t size = strlen(r->folder) + 1 + strlen(path) + 1;
+    char *whole = vact_arena_take(&r->out->arena, size, 1);
+    if (whole)
+        snprintf(whole, size, "%s%s%s", *path == '/' ? "" : r->folder, *path == '/' || !*r->folder ? "" : "/", path);
+    return whole;
 }
 
-static vact_status read_image(const reader *r, const json_t *object, size_t i, vact_image *image)
+enum { FIELD = 96 }; /* room for a field's whole name */
+
+static const char *field_name(char field[FIELD], size_t image, const char *end)
 {
-    static const char *const known[] = { "width", "height", "format", "data", "prepared", "name", NULL };
-    char at[64], field[96];
-    snprintf(at, sizeof at, "images[%zu].", i);
-    if (!json_is_object(object)) {
-        snprintf(field, sizeof field, "images[%zu]", i);
-        return wrong_kind(r, field, "an object", object);
-    }
-    vact_status status = check_fields(r, object, at, known);
+    snprintf(field, FIELD, "images[%zu]%s", image, end);
+    return field;
+}
+
+/* Optional; a copy of the arena's in *out. */
+static vact_status read_string(const reader *r, const json_t *value, const char *field, const char **out)
+{
+    if (!value)
+        return VACT_OK;
+    if (!json_is_string(value))
+        return wrong_kind(r, field, "a string", value);
+    const size_t length = json_string_length(value);
+    if (memchr(json_string_value(value), 0, length))
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %s has a NUL in it", r->name, field);
+    *out = vact_arena_text(&r->out->arena, json_string_value(value), length);
+    return *out ? VACT_OK : no_memory(r);
+}
+
+/* {"width", "height", "format", "data"}: an array of pixels. */
+static vact_status read_pixels(const reader *r, const json_t *object, size_t i, vact_image *image)
+{
+    char field[FIELD];
+    vact_status status =
+        read_int(r, json_object_get(object, "width"), field_name(field, i, ".width"), 1, VACT_MAX_SIDE, &image->width);
     if (status == VACT_OK)
-        status = check_picture(r, object, at);
-    const int32_t size = r->info->image_size;
-    snprintf(field, sizeof field, "%swidth", at);
-    if (status == VACT_OK)
-        status = read_int(r, json_object_get(object, "width"), field, size, size, &image->width);
-    snprintf(field, sizeof field, "%sheight", at);
-    if (status == VACT_OK)
-        status = read_int(r, json_object_get(object, "height"), field, size, size, &image->height);
+        status = read_int(r, json_object_get(object, "height"), field_name(field, i, ".height"), 1, VACT_MAX_SIDE,
+                          &image->height);
     if (status != VACT_OK)
         return status;
     const json_t *format_value = json_object_get(object, "format");
     const char *format = json_string_value(format_value);
     if (!format || (strcmp(format, "rgb_u8") != 0 && strcmp(format, "rgb_f32") != 0))
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %sformat is %.32s, expected rgb_u8 or rgb_f32", r->name, at,
-                         format         ? format
-                         : format_value ? kind(format_value)
-                                        : "missing");
+        return vact_fail(r->err, VACT_EINPUT, "%s: field images[%zu].format is %.32s, expected rgb_u8 or rgb_f32",
+                         r->name, i, format ? format : vact_json_kind(format_value));
     image->format = strcmp(format, "rgb_u8") == 0 ? VACT_RGB_U8 : VACT_RGB_F32;
-    snprintf(field, sizeof field, "%sdata", at);
-    const size_t values = 3 * (size_t)size * (size_t)size;
-    return read_data(r, json_object_get(object, "data"), field,
-                     image->format == VACT_RGB_U8 ? values : values * sizeof(float), &image->data);
+    const size_t values = 3 * (size_t)image->width * (size_t)image->height;
+    const size_t bytes = image->format == VACT_RGB_U8 ? values : values * sizeof(float);
+    size_t size = 0;
+    status = read_base64(r, json_object_get(object, "data"), field_name(field, i, ".data"), &image->data, &size);
+    return status == VACT_OK ? expect_bytes(r, field, size, bytes) : status;
+}
+
+static vact_status load_picture(const reader *r, const json_t *value, size_t i, vact_image *image)
+{
+    char field[FIELD];
+    const char *path = NULL;
+    const vact_status status = read_string(r, value, field_name(field, i, ".path"), &path);
+    if (status != VACT_OK)
+        return status;
+    if (!r->folder)
+        return vact_fail(r->err, VACT_EINPUT, "%s: field %s: files are not read for this request, expected data",
+                         r->name, field);
+    path = beside(r, path);
+    return path ? vact_image_load(image, path, r->err) : no_memory(r);
+}
+
+static vact_status decode_picture(const reader *r, const json_t *value, size_t i, vact_image *image)
+{
+    char field[FIELD], name[512];
+    const void *bytes = NULL;
+    size_t size = 0;
+    const vact_status status = read_base64(r, value, field_name(field, i, ".data"), &bytes, &size);
+    snprintf(name, sizeof name, "%s: field %s", r->name, field);
+    return status == VACT_OK ? vact_image_decode(image, name, bytes, size, r->err) : status;
+}
+
+/* {"path"} or {"data"}: a JPEG or PNG file, there or here. The decoded picture is the document's to free. */
+static vact_status read_picture(const reader *r, const json_t *object, size_t i, vact_image *image)
+{
+    const json_t *path = json_object_get(object, "path");
+    const vact_status status =
+        path ? load_picture(r, path, i, image) : decode_picture(r, json_object_get(object, "data"), i, image);
+    if (status == VACT_OK)
+        r->out->decoded[i] = *image;
+    return status;
+}
+
+static vact_status read_image(const reader *r, const json_t *object, size_t i, vact_image *image)
+{
+    static const char *const known[] = { "path", "data", "width", "height", "format", "prepared", "name", NULL };
+    char at[FIELD];
+    if (!json_is_object(object))
+        return wrong_kind(r, field_name(at, i, ""), "an object", object);
+    vact_status status = check_fields(r, object, field_name(at, i, "."), known);
+    if (status != VACT_OK)
+        return status;
+    const bool pixels =
+        json_object_get(object, "width") || json_object_get(object, "height") || json_object_get(object, "format");
+    const json_t *prepared = json_object_get(object, "prepared"), *path = json_object_get(object, "path");
+    if (path && (pixels || json_object_get(object, "data")))
+        return vact_fail(r->err, VACT_EINPUT, "%s: field images[%zu] has a path and pixels, expected one of them",
+                         r->name, i);
+    if (prepared && !json_is_boolean(prepared))
+        return wrong_kind(r, field_name(at, i, ".prepared"), "true or false", prepared);
+    const char *camera = NULL;
+    status = read_string(r, json_object_get(object, "name"), field_name(at, i, ".name"), &camera);
+    if (status == VACT_OK)
+        status = pixels ? read_pixels(r, object, i, image) : read_picture(r, object, i, image);
+    image->prepared = prepared ? json_is_true(prepared) : pixels;
+    image->camera = camera;
+    return status;
 }
 
 static vact_status read_images(const reader *r, const json_t *array)
@@ -175,8 +237,10 @@ static vact_status read_images(const reader *r, const json_t *array)
         return vact_fail(r->err, VACT_EINPUT, "%s: field images has %zu views, expected at most %d", r->name, n,
                          VACT_MAX_VIEWS);
     vact_image *images = vact_arena_take(&r->out->arena, n, sizeof *images);
-    if (!images)
+    r->out->decoded = vact_arena_take(&r->out->arena, n, sizeof *images);
+    if (!images || !r->out->decoded)
         return no_memory(r);
+    r->out->n_decoded = (int32_t)n;
     vact_status status = VACT_OK;
     for (size_t i = 0; i < n && status == VACT_OK; i++)
         status = read_image(r, json_array_get(array, i), i, &images[i]);
@@ -199,9 +263,15 @@ static vact_status read_embeddings(const reader *r, const json_t *object)
         return status;
     const size_t values = (size_t)q->n_embedded_views * (size_t)r->info->view_tokens * (size_t)r->info->embedding_width;
     const void *data = NULL;
-    status = read_data(r, json_object_get(object, "data"), "image_embeddings.data", values * sizeof(float), &data);
+    size_t size = 0;
+    status = read_base64(r, json_object_get(object, "data"), "image_embeddings.data", &data, &size);
     q->image_embeddings = data;
-    return status;
+    return status == VACT_OK ? expect_bytes(r, "image_embeddings.data", size, values * sizeof(float)) : status;
+}
+
+static vact_status read_text(const reader *r, const json_t *value)
+{
+    return read_string(r, value, "text", &r->out->request.text);
 }
 
 static vact_status read_tokens(const reader *r, const json_t *array)
@@ -259,7 +329,7 @@ static vact_status read_units(const reader *r, const json_t *value, const char *
     const char *text = json_string_value(value);
     if (!text || (strcmp(text, "real") != 0 && strcmp(text, "model") != 0))
         return vact_fail(r->err, VACT_EINPUT, "%s: field %s is %.32s, expected \"real\" or \"model\"", r->name, field,
-                         text ? text : kind(value));
+                         text ? text : vact_json_kind(value));
     *out = strcmp(text, "real") == 0 ? VACT_UNITS_REAL : VACT_UNITS_MODEL;
     return VACT_OK;
 }
@@ -302,6 +372,7 @@ static const struct field {
 } fields[] = {
     { "images", read_images },
     { "image_embeddings", read_embeddings },
+    { "text", read_text },
     { "tokens", read_tokens },
     { "state", read_state },
     { "state_units", read_state_units },
@@ -329,151 +400,39 @@ static vact_status read_fields(const reader *r, const json_t *root)
     return status;
 }
 
-/* The text as a JSON object, or NULL. */
-static json_t *load_object(const char *name, const char *text, size_t length, vact_error *err)
-{
-    json_error_t where;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
-    if (!root) {
-        vact_fail(err, VACT_EINPUT, "%s: not JSON at line %d, column %d: %s", name, where.line, where.column,
-                  where.text);
-    } else if (!json_is_object(root)) {
-        vact_fail(err, VACT_EINPUT, "%s: the document is %s, expected an object", name, kind(root));
-        json_decref(root);
-        root = NULL;
-    }
-    return root;
-}
-
-vact_status vact_document_parse(vact_document *out, const vact_model_info *info, const char *name, const char *text,
-                                size_t length, vact_error *err)
+vact_status vact_document_parse(vact_document *out, const vact_model_info *info, const vact_document_source *source,
+                                vact_error *err)
 {
     *out = (vact_document){ 0 };
     vact_error_clear(err);
-    name = vact_path_end(name);
-    json_t *root = load_object(name, text, length, err);
-    if (!root)
-        return VACT_EINPUT;
-    const reader r = { name, info, out, err };
-    const vact_status status = read_fields(&r, root);
+    const char *name = vact_path_end(source->name);
+    json_t *root;
+    vact_status status = vact_json_object(&root, name, source->text, source->length, VACT_EINPUT, err);
+    if (status != VACT_OK)
+        return status;
+    const reader r = { name, source->folder, info, out, err };
+    status = read_fields(&r, root);
     json_decref(root);
     if (status != VACT_OK)
         vact_document_free(out);
     return status;
 }
 
+void vact_document_forget_images(vact_document *document)
+{
+    for (int32_t i = 0; i < document->n_decoded; i++)
+        vact_image_free(&document->decoded[i]);
+    document->n_decoded = 0;
+    document->decoded = NULL;
+    document->request.images = NULL;
+    document->request.n_images = 0;
+    document->request.image_embeddings = NULL;
+    document->request.n_embedded_views = 0;
+}
+
 void vact_document_free(vact_document *document)
 {
+    vact_document_forget_images(document);
     vact_arena_free(&document->arena);
     *document = (vact_document){ 0 };
-}
-
-static vact_status read_actions(const char *name, const json_t *array, vact_arena *arena, const float **actions,
-                                int32_t *rows, int32_t *cols, vact_error *err)
-{
-    const size_t n = json_array_size(array), width = json_array_size(json_array_get(array, 0));
-    if (n == 0 || width == 0 || n > INT32_MAX || width > INT32_MAX)
-        return vact_fail(err, VACT_EINPUT, "%s: field actions is missing or empty, expected an array of rows", name);
-    /* Before memory is taken: one long row among many short ones would ask for more than the text is worth. */
-    for (size_t i = 0; i < n; i++)
-        if (json_array_size(json_array_get(array, i)) != width)
-            return vact_fail(err, VACT_EINPUT, "%s: field actions[%zu] has %zu values, expected %zu", name, i,
-                             json_array_size(json_array_get(array, i)), width);
-    float *values = vact_arena_take(arena, n * width, sizeof *values);
-    if (!values)
-        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", name);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *row = json_array_get(array, i);
-        for (size_t j = 0; j < width; j++) {
-            const json_t *value = json_array_get(row, j);
-            if (!json_is_number(value))
-                return vact_fail(err, VACT_EINPUT, "%s: field actions[%zu][%zu] is %s, expected a number", name, i, j,
-                                 kind(value));
-            values[i * width + j] = (float)json_number_value(value);
-        }
-    }
-    *actions = values;
-    *rows = (int32_t)n;
-    *cols = (int32_t)width;
-    return VACT_OK;
-}
-
-vact_status vact_document_actions(const char *name, const char *text, size_t length, vact_arena *arena,
-                                  const float **actions, int32_t *rows, int32_t *cols, vact_error *err)
-{
-    vact_error_clear(err);
-    name = vact_path_end(name);
-    json_t *root = load_object(name, text, length, err);
-    if (!root)
-        return VACT_EINPUT;
-    const vact_status status = read_actions(name, json_object_get(root, "actions"), arena, actions, rows, cols, err);
-    json_decref(root);
-    return status;
-}
-
-/* ---- replies ---- */
-
-/* NULL when memory is out. JSON has no NaN: a traced one is null, so that rows keep their length. */
-static json_t *matrix(const float *values, int32_t rows, int32_t cols)
-{
-    json_t *out = json_array();
-    bool ok = out != NULL;
-    for (int32_t i = 0; i < rows && ok; i++) {
-        json_t *row = json_array();
-        for (int32_t j = 0; j < cols && ok; j++) {
-            const double value = (double)values[i * cols + j];
-            ok = json_array_append_new(row, isfinite(value) ? json_real(value) : json_null()) == 0;
-        }
-        ok = json_array_append_new(out, row) == 0 && ok;
-    }
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
-}
-
-static json_t *devices_of(const vact_request *request, const vact_reply *reply)
-{
-    json_t *devices = json_array();
-    for (int32_t i = 0; i < request->n_images; i++)
-        if (json_array_append_new(devices, json_string(reply->device)) != 0) {
-            json_decref(devices);
-            return NULL;
-        }
-    return devices;
-}
-
-static json_t *traces_of(const vact_traced *traces, size_t n)
-{
-    json_t *traced = json_object();
-    for (size_t i = 0; i < n; i++)
-        if (json_object_set_new(traced, traces[i].name, matrix(traces[i].values, traces[i].rows, traces[i].cols))) {
-            json_decref(traced);
-            return NULL;
-        }
-    return traced;
-}
-
-vact_status vact_document_write(FILE *out, const vact_model_info *info, const vact_request *request,
-                                const vact_reply *reply, const vact_traced *traces, size_t n_traces, vact_error *err)
-{
-    const vact_timing *t = &reply->timing;
-    vact_error_clear(err);
-    json_t *timing = json_pack("{s:f, s:f, s:f, s:f}", "total", t->total, "vision", t->vision, "prefix", t->prefix,
-                               "denoise", t->denoise);
-    json_t *root = json_object();
-    bool ok = json_object_set_new(root, "actions", matrix(reply->actions, info->horizon, info->action_dim)) == 0;
-    ok = json_object_set_new(root, "timing_ms", timing) == 0 && ok;
-    if (!request->noise)
-        ok = json_object_set_new(root, "seed", json_integer((json_int_t)reply->seed)) == 0 && ok;
-    ok = json_object_set_new(root, "devices", devices_of(request, reply)) == 0 && ok;
-    if (n_traces)
-        ok = json_object_set_new(root, "traces", traces_of(traces, n_traces)) == 0 && ok;
-    char *text = ok ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    json_decref(root);
-    if (!text)
-        return vact_fail(err, VACT_ENOMEM, "out of memory for the reply");
-    const bool written = fputs(text, out) != EOF && fputc('\n', out) != EOF && fflush(out) == 0;
-    free(text);
-    return written ? VACT_OK : vact_fail(err, VACT_EIO, "cannot write the reply: %s", strerror(errno));
 }

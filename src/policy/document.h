@@ -1,10 +1,8 @@
 /* The request document: one JSON object, the same wherever a request comes as text; and its reply.
  *
- *     {"images": [{"width": 512, "height": 512, "format": "rgb_u8", "data": "<base64>"}],
- *      "tokens": [1, 2, 3], "state": [0.1, ...], "seed": 7}
+ *     {"images": [{"path": "front.png"}], "text": "pick up the bowl", "state": [0.1, ...], "seed": 7}
  *
- * Fields: images or image_embeddings {"views", "data"}, tokens, state, state_units and action_units ("real" or
- * "model"), noise or seed, trace (name patterns). docs/request.md has all of it. */
+ * docs/request.md has all of its fields. */
 #ifndef VACT_POLICY_DOCUMENT_H
 #define VACT_POLICY_DOCUMENT_H
 
@@ -16,14 +14,24 @@
 typedef struct vact_document {
     vact_request request;
     const char *const *trace; /* patterns, NULL ends; NULL: none */
-    vact_arena arena;         /* of everything the request points to */
+    vact_image *decoded;      /* [n_decoded]: pictures that came as files, zeroed where pixels came */
+    int32_t n_decoded;
+    vact_arena arena; /* of everything else that the request points to */
 } vact_document;
 
+typedef struct vact_document_source {
+    const char *name;   /* for messages: where the text came from */
+    const char *folder; /* where an image's relative path starts, "" for here; NULL: the document may not name files */
+    const char *text;
+    size_t length;
+} vact_document_source;
+
 /* Reads a document for a model. Shapes that the model fixes are checked here, because a request holds no lengths
- * for them, and what becomes an integer; everything else by vact_predict. EINPUT names the field; `name` stands for
- * where the text came from. */
-vact_status vact_document_parse(vact_document *out, const vact_model_info *info, const char *name, const char *text,
-                                size_t length, vact_error *err);
+ * for them, and what becomes an integer; everything else by vact_predict. EINPUT names the field. */
+vact_status vact_document_parse(vact_document *out, const vact_model_info *info, const vact_document_source *source,
+                                vact_error *err);
+/* Leaves the request without views; frees the decoded ones. */
+void vact_document_forget_images(vact_document *document);
 void vact_document_free(vact_document *document);
 
 /* Actions of a reply document [rows, cols], or of any object with an "actions" array of equally long rows; owned by

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void vact_settings_default(vact_settings *settings)
 {
@@ -98,6 +99,56 @@ static vact_status bind(vact_model *model, vact_error *err)
     return status != VACT_OK ? status : check_statistics(model, "action", &model->statistics.action, err);
 }
 
+/* Key vact.cameras, an array of strings: the cameras in the order of the views. */
+static vact_status read_cameras(vact_model *model, vact_error *err)
+{
+    const char *file = model->gguf->path;
+    const vact_gguf_value *found = vact_gguf_find(model->gguf, "vact.cameras");
+    if (!found)
+        return VACT_OK;
+    if (found->type != VACT_GGUF_ARRAY || found->element != VACT_GGUF_STRING)
+        return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras is no array of strings", file);
+    if (found->count < 1 || found->count > VACT_MAX_VIEWS)
+        return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras has %llu names, expected 1 to %d", file,
+                         (unsigned long long)found->count, VACT_MAX_VIEWS);
+    const char **cameras = vact_arena_take(&model->arena, (size_t)found->count, sizeof *cameras);
+    vact_gguf_texts names = vact_gguf_texts_begin(found);
+    vact_gguf_text name;
+    for (int32_t i = 0; cameras && vact_gguf_texts_next(&names, &name); i++) {
+        if (name.length < 1 || name.length > 64 || memchr(name.data, 0, (size_t)name.length))
+            return vact_fail(err, VACT_EFORMAT,
+                             "%s: key vact.cameras[%d] has %llu characters, expected 1 to 64, no NUL", file, i,
+                             (unsigned long long)name.length);
+        cameras[i] = vact_arena_text(&model->arena, name.data, (size_t)name.length);
+        if (!cameras[i])
+            return vact_fail(err, VACT_ENOMEM, "%s: out of memory", file);
+        for (int32_t j = 0; j < i; j++)
+            if (strcmp(cameras[i], cameras[j]) == 0)
+                return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras names \"%s\" twice", file, cameras[i]);
+    }
+    model->info.n_cameras = (int32_t)found->count;
+    model->info.cameras = cameras;
+    return cameras ? VACT_OK : vact_fail(err, VACT_ENOMEM, "%s: out of memory", file);
+}
+
+/* The settings' tokenizer, else the file's own, else none. */
+static vact_status read_tokenizer(vact_model *model, const char *path, vact_error *err)
+{
+    vact_status status = VACT_OK;
+    if (path)
+        status = vact_tokenizer_open(&model->tokenizer, path, err);
+    else if (vact_tokenizer_in_gguf(model->gguf))
+        status = vact_tokenizer_from_gguf(&model->tokenizer, model->gguf, err);
+    if (status != VACT_OK || !model->tokenizer)
+        return status;
+    const int32_t ids = vact_tokenizer_size(model->tokenizer);
+    if (ids > model->info.vocab_size)
+        return vact_fail(err, VACT_EFORMAT, "%s: the tokenizer has ids up to %d, expected at most %d, the model's",
+                         path ? vact_path_end(path) : model->gguf->path, ids - 1, model->info.vocab_size - 1);
+    model->info.reads_text = true;
+    return VACT_OK;
+}
+
 vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings, vact_error *err)
 {
     vact_error_clear(err);
@@ -115,6 +166,11 @@ vact_status vact_model_open(vact_model **out, const char *path, const vact_setti
         status = vact_arch_detect(&model->arch, model->gguf, err);
     if (status == VACT_OK)
         status = bind(model, err);
+    if (status == VACT_OK)
+        status = read_cameras(model, err);
+    if (status == VACT_OK)
+        status = read_tokenizer(model, model->settings.tokenizer, err);
+    model->settings.tokenizer = NULL; /* the caller's string */
     if (status != VACT_OK) {
         vact_model_close(&model);
         return status;
@@ -130,6 +186,7 @@ void vact_model_close(vact_model **model)
 {
     if (!model || !*model)
         return;
+    vact_tokenizer_close(&(*model)->tokenizer);
     vact_arena_free(&(*model)->arena);
     vact_gguf_close(&(*model)->gguf);
     free(*model);

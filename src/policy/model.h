@@ -5,15 +5,17 @@
 #include "base/arena.h"
 #include "kernels/kernels.h"
 #include "models/arch.h"
+#include "text/tokenizer.h"
 
 struct vact_model {
     vact_gguf *gguf;
     const vact_arch *arch;
-    void *bound; /* the architecture's struct: config and weights */
+    void *bound;               /* the architecture's struct: config and weights */
+    vact_tokenizer *tokenizer; /* NULL: none came with it */
     vact_arena arena;
     vact_model_info info;
     vact_policy_statistics statistics;
-    vact_settings settings; /* isa is one of vact_isa_name's strings */
+    vact_settings settings; /* isa is one of vact_isa_name's strings, tokenizer NULL */
 };
 
 /* Checks ranges and fills in what 0 and NULL stand for (but not denoise_steps). */

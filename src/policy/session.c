@@ -65,7 +65,7 @@ static vact_status make_plan(plan *out, const vact_session *session, int32_t vie
         vact_cost_totals before = *vact_cost_get(cost);
         vact_image images[VACT_MAX_VIEWS];
         for (int i = 0; i < VACT_MAX_VIEWS; i++)
-            images[i] = (vact_image){ NULL, info->image_size, info->image_size, VACT_RGB_U8 };
+            images[i] = (vact_image){ .data = NULL, .width = info->image_size, .height = info->image_size };
         const vact_buf embedded = vact_rows(s.images, 0, views * info->view_tokens);
         const int32_t *ids = vact_host(&s.run, (size_t)tokens, sizeof *ids);
         arch->vision(&s.run, s.model->bound, s.memory, images, views, embedded);
@@ -85,9 +85,17 @@ static vact_status make_plan(plan *out, const vact_session *session, int32_t vie
     return status;
 }
 
-static uint64_t plan_bytes(const plan *p, int32_t threads)
+/* Values of the prepared pixels of all views. */
+static size_t pixel_values(const vact_session *s)
 {
-    return sizeof(float) * (p->slab + p->scratch.shared + p->scratch.per_thread * (size_t)threads);
+    const size_t size = (size_t)s->model->info.image_size;
+    return (size_t)s->settings.max_views * size * size * 3;
+}
+
+static uint64_t plan_bytes(const plan *p, const vact_session *s)
+{
+    const size_t scratch = p->scratch.shared + p->scratch.per_thread * (size_t)s->settings.threads;
+    return sizeof(float) * (p->slab + scratch + pixel_values(s));
 }
 
 /* A session without its memory. */
@@ -125,13 +133,17 @@ vact_status vact_session_open(vact_session **out, const vact_model *model, const
         status = s->device->reserve(s->device, p.slab, p.scratch, err);
     if (status == VACT_OK)
         status = lay_out(s, s->device, err);
+    if (status == VACT_OK && !(s->pixels = vact_arena_take(&s->arena, pixel_values(s), sizeof *s->pixels)))
+        status = vact_fail(err, VACT_ENOMEM, "out of memory for %d camera views", s->settings.max_views);
+    if (status == VACT_OK && model->tokenizer)
+        status = vact_encoder_open(&s->encoder, model->tokenizer, sizeof s->prompt, err);
     if (status != VACT_OK) {
         vact_session_close(&s);
         return status;
     }
     vact_settings_log(&s->settings, VACT_LOG_INFO, "session: device %s, isa %s, %d threads, %d views, %.1f MB planned",
                       s->device->name, s->settings.isa, s->settings.threads, s->settings.max_views,
-                      (double)plan_bytes(&p, s->settings.threads) / 1e6);
+                      (double)plan_bytes(&p, s) / 1e6);
     *out = s;
     return VACT_OK;
 }
@@ -143,6 +155,7 @@ void vact_session_close(vact_session **session)
     vact_session *s = *session;
     if (s->device)
         s->device->close(s->device);
+    vact_encoder_close(&s->encoder);
     vact_arena_free(&s->arena);
     free(s);
     *session = NULL;
@@ -159,7 +172,7 @@ vact_status vact_session_bytes(const vact_model *model, const vact_settings *set
     if (status == VACT_OK)
         status = plan_memory(&p, &s, err);
     if (status == VACT_OK)
-        *bytes = plan_bytes(&p, s.settings.threads);
+        *bytes = plan_bytes(&p, &s);
     if (s.device)
         s.device->close(s.device);
     return status;

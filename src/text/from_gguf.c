@@ -1,16 +1,17 @@
 /* tokenizer.ggml.* keys of a GGUF file -> tables and steps
  *
  * "gpt2" is byte-level BPE with merges in a list, and words by the recipe of `pre`. "llama" is SentencePiece's BPE,
- * whose merges follow from the pieces' scores, unless the file lists them: then it was a tokenizer.json. Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
+ * whose merges follow from the pieces' scores, unless the file lists them: then it was a tokenizer.json.
+ * Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
 #include "base/error.h"
 #include "file/line.h"
 #include "text/parts.h"
+#include "text/utf8.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #define KEY(name) "tokenizer.ggml." name
 
@@ -108,26 +109,23 @@ static bool is_added(int64_t kind)
     return kind == VACT_PIECE_CONTROL || kind == VACT_PIECE_USER || kind == VACT_PIECE_UNKNOWN;
 }
 
-static bool is_utf8(vact_gguf_text text)
+/* Without the key all pieces are normal. */
+static int64_t kind_of(const vact_gguf_value *kinds, uint64_t id)
 {
-    int32_t code = 0;
-    utf8proc_ssize_t size = 1;
-    for (uint64_t at = 0; at < text.length && size > 0; at += (uint64_t)size)
-        size = utf8proc_iterate((const uint8_t *)text.data + at, (utf8proc_ssize_t)(text.length - at), &code);
-    return size > 0;
+    return kinds ? vact_gguf_get_int(kinds, id) : VACT_PIECE_NORMAL;
 }
 
 static vact_status find_pieces(const reader *r, const vact_gguf_value **tokens, const vact_gguf_value **kinds)
 {
     vact_status status = find(r, KEY("tokens"), VACT_GGUF_ARRAY, VACT_GGUF_STRING, tokens);
-    if (status == VACT_OK)
+    if (status == VACT_OK && vact_gguf_find(r->gguf, KEY("token_type")))
         status = find(r, KEY("token_type"), VACT_GGUF_ARRAY, VACT_GGUF_I32, kinds);
     if (status != VACT_OK)
         return status;
     if ((*tokens)->count < 1 || (*tokens)->count > VACT_MAX_PIECES)
         return refuse(r, VACT_EFORMAT, KEY("tokens"), "found %" PRIu64 " pieces, expected 1 to %d", (*tokens)->count,
                       VACT_MAX_PIECES);
-    if ((*kinds)->count != (*tokens)->count)
+    if (*kinds && (*kinds)->count != (*tokens)->count)
         return refuse(r, VACT_EFORMAT, KEY("token_type"), "found %" PRIu64 " elements, expected %" PRIu64,
                       (*kinds)->count, (*tokens)->count);
     return VACT_OK;
@@ -138,7 +136,7 @@ static vact_status make_tables(reader *r, const vact_gguf_value *tokens, const v
     uint64_t bytes = 0, n_added = 0, id = 0;
     vact_gguf_text text;
     for (vact_gguf_texts texts = vact_gguf_texts_begin(tokens); vact_gguf_texts_next(&texts, &text); id++) {
-        const int64_t kind = vact_gguf_get_int(kinds, id);
+        const int64_t kind = kind_of(kinds, id);
         if (text.length > VACT_MAX_PIECE_BYTES)
             return refuse(r, VACT_EFORMAT, KEY("tokens"),
                           "piece %" PRIu64 " has %" PRIu64 " bytes, expected at most %d", id, text.length,
@@ -146,7 +144,8 @@ static vact_status make_tables(reader *r, const vact_gguf_value *tokens, const v
         if (kind < VACT_PIECE_NORMAL || kind > VACT_PIECE_BYTE)
             return refuse(r, VACT_EFORMAT, KEY("token_type"), "element %" PRIu64 " is %" PRId64 ", expected 1 to 6", id,
                           kind);
-        if (is_added(kind) && !is_utf8(text)) /* it is searched for in texts that are */
+        if (is_added(kind) &&
+            vact_utf8_valid(text.data, text.length) < text.length) /* it is searched for in texts that are */
             return refuse(r, VACT_EFORMAT, KEY("tokens"), "piece %" PRIu64 " is not UTF-8", id);
         bytes += text.length;
         n_added += is_added(kind) && text.length > 0;
@@ -166,7 +165,7 @@ static vact_status read_pieces(reader *r)
     vact_gguf_text text;
     int32_t id = 0;
     for (vact_gguf_texts texts = vact_gguf_texts_begin(tokens); vact_gguf_texts_next(&texts, &text); id++) {
-        const vact_piece_kind kind = (vact_piece_kind)vact_gguf_get_int(kinds, (uint64_t)id);
+        const vact_piece_kind kind = (vact_piece_kind)kind_of(kinds, (uint64_t)id);
         const bool model = text.length > 0 && kind != VACT_PIECE_UNUSED;
         shown token;
         bool there = false;
@@ -226,10 +225,10 @@ static vact_status read_merges(const reader *r)
 
 static vact_status read_byte_level(const reader *r, bool *add_bos)
 {
-    vact_gguf_text pre;
+    vact_gguf_text pre = { "default", strlen("default") }; /* as llama.cpp takes a file without the key */
     shown name;
     bool space = false;
-    vact_status status = find_text(r, KEY("pre"), &pre);
+    vact_status status = vact_gguf_find(r->gguf, KEY("pre")) ? find_text(r, KEY("pre"), &pre) : VACT_OK;
     if (status == VACT_OK)
         status = read_bool(r, KEY("add_space_prefix"), false, &space);
     if (status != VACT_OK)

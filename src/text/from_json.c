@@ -4,7 +4,7 @@
  * here is refused by its name; `decoder` is for the way back and is not looked at. */
 #include "base/error.h"
 #include "file/line.h"
-#include "text/json.h"
+#include "text/json_fields.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -262,9 +262,6 @@ static void mark_byte_pieces(vact_tokenizer *t)
 static vact_status read_all(vact_json_reader *r, const json_t *root)
 {
     const json_t *added = json_object_get(root, "added_tokens");
-    if (!json_is_object(root))
-        return vact_fail(r->err, VACT_EFORMAT, "%s: the document is %s, expected an object", r->name,
-                         vact_json_kind(root));
     if (!vact_json_absent(added) && !json_is_array(added))
         return vact_json_wrong_kind(r, "added_tokens", added, "an array");
     for (int i = 0; i < 2; i++) {
@@ -291,15 +288,12 @@ vact_status vact_tokenizer_from_json(vact_tokenizer **out, const char *name, con
                                      vact_error *err)
 {
     vact_json_reader r = { .name = name, .err = err };
-    json_error_t where;
+    json_t *root;
     *out = NULL;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
-    if (!root && !where.text[0]) /* the parser has a word for everything but this */
-        return vact_json_no_memory(&r);
-    if (!root)
-        return vact_fail(err, VACT_EFORMAT, "%s: not JSON at line %d, column %d: %s", name, where.line, where.column,
-                         where.text);
-    const vact_status status = read_all(&r, root);
+    vact_status status = vact_json_object(&root, name, text, length, VACT_EFORMAT, err);
+    if (status != VACT_OK)
+        return status;
+    status = read_all(&r, root);
     json_decref(root);
     if (status != VACT_OK)
         vact_tokenizer_close(&r.t);

@@ -1,5 +1,5 @@
 /* normalizer, pre_tokenizer and post_processor of a tokenizer.json -> steps */
-#include "text/json.h"
+#include "text/json_fields.h"
 #include <string.h>
 
 typedef vact_status (*component_reader)(const vact_json_reader *r, const json_t *component);

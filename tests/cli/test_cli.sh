@@ -1,7 +1,7 @@
 #!/bin/sh
-# The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST EXAMPLE
+# The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST EXAMPLE DATA
 set -u
-vact=$1 request=$2 example=$3
+vact=$1 request=$2 example=$3 data=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -41,7 +41,7 @@ expect 0 "$vact" --version
 prints '^vact [0-9]'
 expect 0 "$vact" --help
 prints '^    run '
-for command in run bench inspect synth; do
+for command in run bench inspect synth tokenize; do
     expect 0 "$vact" $command --help
     prints "^usage: vact $command"
     expect 0 "$vact" help $command
@@ -54,7 +54,7 @@ complains 2 'vact: option --threads is "x", expected a whole number from 0 to 10
 complains 2 'vact: option --request needs an argument' "$vact" run m.gguf --request
 complains 2 'vact: unexpected argument "b"' "$vact" inspect a b
 complains 2 'vact: the model is missing' "$vact" run
-complains 2 'vact: --request <file> is missing' "$vact" run m.gguf
+complains 2 'vact: --request <file> or --image <file> is missing' "$vact" run m.gguf
 
 # ---- synth ----
 expect 0 "$vact" synth smolvla --size tiny -o m.gguf
@@ -91,13 +91,15 @@ run() {
 }
 run 1 'tokens[0] is 49280, expected 0 to 49279' --tokens 49280
 run 1 'state[2] is nan, expected a finite number' --state 0,0,nan,0,0
+run 1 'state[1] is -inf, expected a finite number' --state 0,-inf,0,0,0
+run 1 'state[4] is inf, expected a finite number' --state 0,0,0,0,1e39
 run 1 "state[5] is 1, expected 0 beyond the policy's 5 values" --state 0,0,0,0,0,1
 run 2 'option --tokens: item 2 of "1,x" is not a whole number' --tokens 1,x
 run 1 'no.json: No such file or directory' --expect no.json
 complains 1 'vact: no.json: No such file or directory' "$vact" run m.gguf --request no.json
 complains 1 'vact: no.gguf: No such file or directory' "$vact" run no.gguf --request "$request"
-sed 's/"width":32/"width":31/' "$request" >off.json
-complains 1 'vact: off.json: field images[0].width is 31, expected 32' "$vact" run m.gguf --request off.json
+sed 's/"width":32/"width":0/' "$request" >off.json
+complains 1 'vact: off.json: field images[0].width is 0, expected 1 to 16384' "$vact" run m.gguf --request off.json
 sed 's/"tokens"/"token"/' "$request" >typo.json
 complains 1 'vact: typo.json: unknown field token, did you mean tokens?' "$vact" run m.gguf --request typo.json
 head -c 1000000 m.gguf >cut.gguf
@@ -116,10 +118,50 @@ expect 0 "$vact" run m.gguf --request "$request" --state 0.1,0.2,0.3,0.4,0.5 --j
 cp out real.json
 expect 0 "$vact" run m.gguf --request model.json --state 0.1,0.2,0.3,0.4,0.5 --expect real.json --tol 0
 
+# ---- pictures and a sentence ----
+pictures=$data/pictures tokenizer=$data/tokenizers/smollm2.tokenizer.json
+look() { # PICTURE ...: one chunk for pictures and a sentence
+    images=
+    for picture in "$@"; do
+        images="$images --image $picture"
+    done
+    expect 0 "$vact" run m.gguf --tokenizer "$tokenizer" $images --text 'pick up the bowl' --seed 3 --json
+}
+look "$pictures/exif_II_6.jpg"
+cp out turned.json
+look "$pictures/exif_6_upright.png" # the same photo, turned upright by other means
+"$vact" run m.gguf --tokenizer "$tokenizer" --image "$pictures/exif_6_upright.png" --text 'pick up the bowl' \
+    --seed 3 --expect turned.json --tol 0 >out 2>err || fail "an EXIF orientation makes a difference: $(cat out err)"
+look "$pictures/exif_II_1.jpg"
+"$vact" run m.gguf --tokenizer "$tokenizer" --image "$pictures/exif_II_1.jpg" --text 'pick up the bowl' \
+    --seed 3 --expect turned.json --tol 0 >out 2>err && fail "an EXIF orientation makes no difference"
+look "$pictures/grey_8.png" "$pictures/cmyk.jpg" "$pictures/progressive_420.jpg"
+prints '"devices":\["cpu","cpu","cpu"\]'
+mkdir -p documents
+cp "$pictures/exif_II_6.jpg" documents/photo.jpg
+echo '{"images":[{"path":"photo.jpg"}],"text":"pick up the bowl","seed":3}' >documents/request.json
+expect 0 "$vact" run m.gguf --tokenizer "$tokenizer" --request documents/request.json --expect turned.json --tol 0
+"$vact" run m.gguf --tokenizer "$tokenizer" --request - <documents/request.json >out 2>err
+[ "$(cat err)" = 'vact: photo.jpg: No such file or directory' ] || fail "a path from standard input: $(cat err)"
+expect 0 "$vact" run m.gguf --tokenizer "$tokenizer" --request documents/request.json --image documents/photo.jpg \
+    --expect turned.json --tol 0
+see() {
+    code=$1 text=$2
+    shift 2
+    complains "$code" "vact: $text" "$vact" run m.gguf --image documents/photo.jpg "$@"
+}
+see 1 'the request has text, but this policy came without a tokenizer: expected tokens, or a tokenizer in the file or the settings' --text x
+see 1 'the request has 0 tokens, expected 1 to 12'
+see 2 '--text and --tokens are both given, expected one of them' --text x --tokens 1
+see 1 'no.json: No such file or directory' --text x --tokenizer no.json
+see 1 "image 1 is of camera \"wrist\", but the policy's file names no cameras" --tokens 1 --image wrist=documents/photo.jpg
+see 1 './x=y/z.png: No such file or directory' --tokens 1 --image ./x=y/z.png
+
 # ---- the example in C ----
-expect 0 "$example" m.gguf
+expect 0 "$example" m.gguf "$tokenizer" "$pictures/exif_II_6.jpg" 'pick up the bowl'
 [ "$(wc -w <out)" = 6 ] || fail "the example printed: $(cat out)"
-complains 1 'no.gguf: No such file or directory' "$example" no.gguf
+complains 1 'no.gguf: No such file or directory' "$example" no.gguf "$tokenizer" x.png ''
+complains 1 'x.png: No such file or directory' "$example" m.gguf "$tokenizer" x.png ''
 
 # ---- output that can't be written, input that can't be taken ----
 for command in "run m.gguf --request $request --json" "inspect m.gguf" "bench m.gguf --reps 1" --help; do
@@ -129,9 +171,14 @@ done
 complains 1 'vact: a?b: No such file or directory' "$vact" run m.gguf --request "$(printf 'a\nb')"
 long=$(printf '%0400d' 0)
 complains 1 "vact: $(printf '%0200d' 0): File name too long" "$vact" inspect "$long"
+expect 0 "$vact" run m.gguf --request "$request" --state -0.0,1e-41,-1e-320,0,0
+expect 2 "$vact" run m.gguf --request "$request" --tol nan
+sed 's/"state":\[[^],]*/"state":[1e999/' "$request" >huge.json
+expect 1 "$vact" run m.gguf --request huge.json
+grep -q 'huge.json: not JSON at line 1, column .*: real number overflow' err || fail "1e999: $(cat err)"
 run 1 'state[0] is 1e+30, expected -1e+09 to 1e+09' --state 1e30,0,0,0,0
 sed 's/"format"/"name":"front","format"/' "$request" >named.json
-complains 1 "vact: named.json: field images[0].name is front, but this policy's file names no cameras" \
+complains 1 "vact: image 0 is of camera \"front\", but the policy's file names no cameras" \
     "$vact" run m.gguf --request named.json
 sed 's/"format"/"prepared":true,"format"/' "$request" >prepared.json
 expect 0 "$vact" run m.gguf --request prepared.json --expect reply.json --tol 0
@@ -162,6 +209,54 @@ prints 'keys.gguf: key smolvla.n_layers is missing, expected a u32$'
 LC_ALL=C sed 's/\(smolvla\.n_layers\x04\x00\x00\x00\)\x04/\1\x03/' m.gguf >three.gguf
 expect 0 "$vact" inspect three.gguf
 prints '^    (vlm.blk.3.attn_k.weight is not read)$'
+
+# ---- tokenize, and giving a checkpoint a tokenizer ----
+small=$data/cli_tokenizer.json
+
+# tokenizes TEXT IDS COMMAND ...: the printed ids of that text
+tokenizes() {
+    text=$1 ids=$2
+    shift 2
+    printf "$text" | "$vact" tokenize "$@" >out 2>err || fail "tokenize: $(cat err)"
+    [ "$(cat out)" = "$ids" ] || fail "tokenize $*: \"$text\" gave $(cat out), expected $ids"
+}
+
+# The ids are those of Hugging Face's tokenizers 0.23 for the same file.
+check_ids() {
+    tokenizes 'pick up the red cube 42\n' '0 278 286 259 269 270 221 20 18 199' "$@"
+    tokenizes 'the' '{"tokens":[258]}' "$@" --no-special --json
+    tokenizes '' '0' "$@"
+    tokenizes '' '{"tokens":[]}' "$@" --no-special --json
+    tokenizes 'Gr\303\274\303\237e <|begin|> \t\n\n' '0 39 82 128 121 128 254 69 221 0 221 198 199 199' "$@"
+}
+check_ids --tokenizer "$small"
+complains 2 'vact: expected one of --model and --tokenizer, found neither' "$vact" tokenize
+complains 2 'vact: expected one of --model and --tokenizer, found both' "$vact" tokenize --model a --tokenizer b
+complains 2 'vact: unexpected argument "x"' "$vact" tokenize x
+complains 1 'vact: no.json: No such file or directory' "$vact" tokenize --tokenizer no.json
+complains 1 'vact: no.gguf: No such file or directory' "$vact" tokenize --model no.gguf
+complains 1 'vact: m.gguf: holds no tokenizer; vact inspect --embed-tokenizer writes a copy that does' \
+    "$vact" tokenize --model m.gguf
+for used in --model --tokenizer; do
+    expect 0 "$vact" inspect --embed-tokenizer m.gguf "$small" spoken.gguf
+    check_ids $used spoken.gguf
+done
+expect 0 "$vact" inspect spoken.gguf
+prints '^    tokenizer.ggml.tokens  *string  *\[296\] "<|begin|>", "!",'
+prints '^    none$'
+expect 0 "$vact" run spoken.gguf --request "$request" --expect reply.json --tol 0
+cp spoken.gguf once.gguf
+expect 0 "$vact" inspect --embed-tokenizer spoken.gguf "$small" spoken.gguf
+cmp -s spoken.gguf once.gguf || fail 'a tokenizer embedded again, in place, makes another file'
+sed 's/smolvla\.vocab_size/smolvla.vocab_sise/' m.gguf >rows.gguf
+complains 1 'vact: rows.gguf: key smolvla.vocab_size is missing, expected a u32' \
+    "$vact" inspect --embed-tokenizer rows.gguf "$small" x.gguf
+LC_ALL=C sed 's/\(smolvla\.vocab_size\x04\x00\x00\x00\)\x80\xc0/\1\x27\x01/' m.gguf >rows.gguf
+complains 1 "vact: $small: found 296 token ids, expected at most 295, the vocabulary of rows.gguf" \
+    "$vact" inspect --embed-tokenizer rows.gguf "$small" x.gguf
+complains 2 'vact: the tokenizer is missing' "$vact" inspect --embed-tokenizer m.gguf
+complains 2 'vact: the file to write is missing' "$vact" inspect --embed-tokenizer m.gguf "$small"
+[ ! -e x.gguf ] || fail 'a refused tokenizer left a file'
 
 # ---- bench ----
 expect 0 "$vact" bench m.gguf --views 1,2 --reps 2 --json

@@ -71,7 +71,7 @@ static void test_every_kind_of_value_and_tensor_is_copied(void **state)
 {
     (void)state;
     struct bytes b = { 0 };
-    vact_error err;
+    vact_error err = { 0 };
     build_all_kinds(&b, 2);
     assert_int_equal(copy_in_place(&b, "none", put_nothing, NULL, &err), VACT_OK);
     bytes_free(&b);
@@ -87,7 +87,7 @@ static void test_keys_are_dropped_and_added_and_tensors_are_aligned_anew(void **
 {
     (void)state;
     struct bytes b = { 0 }, expected = { 0 };
-    vact_error err;
+    vact_error err = { 0 };
     bytes_build(&b, "r:GGUF 4:3 8:2 8:5 s:t.old 4:4 4:1 s:u.t.kept 4:4 4:2 s:general.alignment 4:4 4:8 s:t.a 4:0 1:1 "
                     "s:t 4:0 1:7 s:x 4:1 8:3 4:24 8:24 s:y 4:1 8:1 4:24 8:0 a:8 r:y a:8 z:16 r:xxx");
     bytes_build(&expected, "r:GGUF 4:3 8:2 8:3 s:u.t.kept 4:4 4:2 s:t 4:0 1:7 s:t.old 4:8 s:new "
@@ -103,7 +103,7 @@ static void test_a_failing_copy_leaves_the_source_alone(void **state)
 {
     (void)state;
     struct bytes b = { 0 };
-    vact_error err;
+    vact_error err = { 0 };
     build_all_kinds(&b, 3);
     assert_int_equal(copy_in_place(&b, "a.", put_text, "u8", &err), VACT_EARG);
     assert_string_equal(err.text + strlen(path), ": key u8: found twice, expected once");

@@ -14,7 +14,7 @@
 json_t *golden_load(const char *path)
 {
     json_error_t where;
-    json_t *golden = json_load_file(path, 0, &where);
+    json_t *golden = json_load_file(path, JSON_ALLOW_NUL, &where);
     if (!golden)
         fail_msg("%s: %s", path, where.text);
     return golden;
@@ -58,7 +58,8 @@ golden_answer golden_predict(vact_session *session, const vact_model *model, con
     char *text = json_dumps(request, JSON_REAL_PRECISION(17));
     golden_answer answer = { .actions = calloc((size_t)(info->horizon * info->action_dim), sizeof(float)) };
     answer.reply.actions = answer.actions;
-    if (vact_document_parse(&document, info, "golden", text, strlen(text), &err) != VACT_OK ||
+    const vact_document_source source = { .name = "golden", .text = text, .length = strlen(text) };
+    if (vact_document_parse(&document, info, &source, &err) != VACT_OK ||
         vact_predict(session, &document.request, &answer.reply, &err) != VACT_OK)
         fail_msg("%s", err.text);
     vact_document_free(&document);

@@ -1,4 +1,24 @@
-/* Checkpoints of SmolVLA that must load, and those that must be refused with one clear line. */
+/* Checkpoints of SmolVLA that must load, and those that must be refused with one clear line.
+ *
+ * Bad input, what vla.cpp does with it, and the test here that has our answer ("refusals" is the table below):
+ *
+ *   a token id out of range                   no actions          test_predict: test_wrong_tokens_are_refused
+ *   no tokens, or more than the most          no actions          the same
+ *   a view of another size, or without data   no actions          test_predict: test_wrong_views_are_refused
+ *   neither views nor embeddings              no actions          the same
+ *   a NaN in the state                        NaN actions         test_numbers, with every other float
+ *   embeddings of another length              reads beyond them   test_document: test_wrong_documents_are_refused...
+ *   real_*_dim above max_*_dim                refused             refusals
+ *   image, patch and shuffle that don't fit   refused             refusals
+ *   a tensor missing or of another shape      refused             refusals
+ *   F16 or quantized tensors                  refused             they compute: test_f16_matrices_compute and so on
+ *   a key of another type                     aborts              refusals, test_a_key_of_any_other_type_is_refused
+ *   0 in patch_size, vit_pixel_shuffle or
+ *     self_attn_every_n_layers                divides by zero     refusals
+ *   0 in n_layers or num_steps, an odd
+ *     head_dim, heads that don't divide,
+ *     num_steps too large                     aborts at predict   refusals
+ *   chunk_size 0                              no actions          refusals */
 #include "models/golden.h"
 #include "models/rewrite.h"
 
@@ -211,6 +231,21 @@ static const struct {
     { { { REWRITE_KEY_U32, KEY "image_size", 33, NULL } },
       VACT_EFORMAT,
       "smolvla.image_size is 33, expected a multiple of patch_size 8" },
+    { { { REWRITE_KEY_U32, KEY "image_size", 24, NULL } },
+      VACT_EFORMAT,
+      "smolvla.vit_pixel_shuffle is 2, expected a divisor of the 3 patches in a row" },
+    { { { REWRITE_KEY_U32, KEY "n_kv_heads", 0, NULL } },
+      VACT_EFORMAT,
+      "key smolvla.n_kv_heads is 0, expected 1 to 1024" },
+    { { { REWRITE_KEY_U32, KEY "vit_heads", 0, NULL } },
+      VACT_EFORMAT,
+      "key smolvla.vit_heads is 0, expected 1 to 1024" },
+    { { { REWRITE_KEY_U32, KEY "expert_h", 23, NULL } },
+      VACT_EFORMAT,
+      "smolvla.expert_h is 23, expected an even number" },
+    { { { REWRITE_KEY_U32, KEY "hidden", 4294967295, NULL } },
+      VACT_EFORMAT,
+      "key smolvla.hidden is 4294967295, expected 1 to 65536" },
     { { { REWRITE_KEY_F64, KEY "min_period", NAN, NULL } },
       VACT_EFORMAT,
       "key smolvla.min_period is nan, expected 1e-09 to 1e+09" },
@@ -234,6 +269,50 @@ static void test_a_wrong_file_is_refused_with_its_reason(void **state)
         snprintf(text, sizeof text, "%s: %s", EDIT, refusals[i].text);
         assert_refused(EDIT, refusals[i].code, text);
     }
+}
+
+/* The tiny checkpoint with that key of another type. */
+typedef struct retyped {
+    const char *key;
+    vact_gguf_type type;
+} retyped;
+
+static vact_status put_retyped(const void *user, vact_gguf_writer *w, vact_error *err)
+{
+    static const uint8_t one[16] = { 1 }; /* 1 as a number; as a text, one NUL */
+    const retyped *r = user;
+    if (r->type == VACT_GGUF_ARRAY)
+        return vact_gguf_put_array(w, r->key, VACT_GGUF_U32, one, 1, err);
+    return vact_gguf_put_value(w, &(vact_gguf_value){ r->key, r->type, r->type, 1, one }, err);
+}
+
+static void test_a_key_of_any_other_type_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        vact_gguf_type right;
+    } keys[] = {
+        { KEY "n_layers", VACT_GGUF_U32 },
+        { KEY "min_period", VACT_GGUF_F64 },
+        { KEY "norm_eps", VACT_GGUF_F32 },
+        { KEY "architecture", VACT_GGUF_STRING },
+    };
+    vact_error err = { 0 };
+    vact_gguf *gguf = NULL;
+    assert_int_equal(vact_gguf_open(&gguf, TINY, &err), VACT_OK);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (vact_gguf_type type = 0; type < VACT_GGUF_TYPE_END; type++) {
+            char text[400];
+            if (type == keys[i].right)
+                continue;
+            assert_int_equal(
+                vact_gguf_copy(gguf, EDIT, keys[i].key, put_retyped, &(retyped){ keys[i].key, type }, &err), VACT_OK);
+            snprintf(text, sizeof text, "%s: key %s has type %s, expected %s", EDIT, keys[i].key,
+                     vact_gguf_type_name(type), vact_gguf_type_name(keys[i].right));
+            assert_refused(EDIT, VACT_EFORMAT, text);
+        }
+    vact_gguf_close(&gguf);
 }
 
 static uint32_t f16_state_std(const vact_gguf_tensor *t)
@@ -312,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_f32_matrices_give_the_bits_of_bf16_ones),
         cmocka_unit_test(test_optional_keys_may_be_absent),
         cmocka_unit_test(test_a_wrong_file_is_refused_with_its_reason),
+        cmocka_unit_test(test_a_key_of_any_other_type_is_refused),
         cmocka_unit_test(test_statistics_may_be_f16),
         cmocka_unit_test(test_a_truncated_file_is_refused),
         cmocka_unit_test(test_a_missing_file_is_an_io_error),

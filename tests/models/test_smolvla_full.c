@@ -70,7 +70,10 @@ static double distance_of_case(vact_session *session, const vact_model_info *inf
     const int32_t views = (int32_t)number(one, "n_images"), size = (int32_t)number(one, "image_size");
     assert_true(views <= MAX_VIEWS);
     for (int v = 0; v < views; v++)
-        images[v] = (vact_image){ make_view(size, v, (int)number(one, "pixel_offset")), size, size, VACT_RGB_U8 };
+        images[v] = (vact_image){ .data = make_view(size, v, (int)number(one, "pixel_offset")),
+                                  .width = size,
+                                  .height = size,
+                                  .prepared = true };
     const size_t n = json_array_size(json_object_get(one, "tokens"));
     for (size_t i = 0; i < n; i++)
         tokens[i] = (int32_t)json_integer_value(json_array_get(json_object_get(one, "tokens"), i));

@@ -338,7 +338,7 @@ static void patchify_floats(vact_run *r, void *out)
     for (int i = 0; i < 24; i++)
         pixels[i] = (float)i / 32;
     const vact_buf y = vact_tmp(r, 2, 12);
-    vact_patchify(r, y, &(vact_image){ pixels, 4, 2, VACT_RGB_F32 }, 2);
+    vact_patchify(r, y, &(vact_image){ .data = pixels, .width = 4, .height = 2, .format = VACT_RGB_F32 }, 2);
     ops_get(r, y, out);
     for (int i = 0; i < 24; i++)
         ((float *)out)[i] = 16 * (((float *)out)[i] + 1);
@@ -349,7 +349,7 @@ static void patchify_bytes(vact_run *r, void *out)
 {
     static const uint8_t pixels[] = { 0, 51, 102, 153, 204, 255 };
     const vact_buf y = vact_tmp(r, 2, 3);
-    vact_patchify(r, y, &(vact_image){ pixels, 1, 2, VACT_RGB_U8 }, 1);
+    vact_patchify(r, y, &(vact_image){ .data = pixels, .width = 1, .height = 2 }, 1);
     ops_get(r, y, out);
 }
 

@@ -236,8 +236,10 @@ static void test_patchify_equals_the_reference(void **state)
             bytes[at] = (uint8_t)ops_range(0, 255);
             floats[at] = (float)ops_range(0, 1000) / 1000;
         }
-        c.image = i % 2 ? (vact_image){ bytes, width, height, VACT_RGB_U8 }
-                        : (vact_image){ floats, width, height, VACT_RGB_F32 };
+        c.image = (vact_image){ .data = i % 2 ? (const void *)bytes : floats,
+                                .width = width,
+                                .height = height,
+                                .format = i % 2 ? VACT_RGB_U8 : VACT_RGB_F32 };
         take_out(&c, width * height, 3);
         compare(&c, patchify);
     }

@@ -33,6 +33,7 @@ static const vact_model_info info = {
 
 static vact_document document;
 static vact_error err;
+static const char *folder; /* of the documents here; NULL: they may name no files */
 
 /* malloc'd to size, so a sanitizer sees any read beyond it. */
 static char *unquote(const char *text)
@@ -49,7 +50,9 @@ static vact_status parse(const char *text)
 {
     char *copy = unquote(text);
     err = (vact_error){ 0 };
-    const vact_status status = vact_document_parse(&document, &info, "doc", copy, strlen(text), &err);
+    const vact_status status = vact_document_parse(
+        &document, &info,
+        &(vact_document_source){ .name = "doc", .folder = folder, .text = copy, .length = strlen(text) }, &err);
     free(copy);
     return status;
 }
@@ -93,6 +96,55 @@ static void test_a_whole_document_is_read(void **state)
     assert_null(document.trace[2]);
     vact_document_free(&document);
     assert_null(document.request.images);
+}
+
+/* tests/data/pictures/interlaced_5x1.png, whose pixels are in tests/data/pictures.json. */
+#define PNG                                                                                                            \
+    "iVBORw0KGgoAAAANSUhEUgAAAAUAAAABCAIAAAHum8MyAAAAG0lEQVR42mNg"                                                     \
+    "sLnFwLH8P0Pwx36GCvGtemeyAD9gB0B4X+FdAAAAAElFTkSuQmCC"
+
+static void test_pictures_come_as_files_or_pixels(void **state)
+{
+    (void)state;
+    folder = TEST_DATA "/pictures";
+    parse_good("{'images': [{'path': 'interlaced_5x1.png', 'name': 'front'}, {'data': '" PNG "', 'prepared': true},"
+               " {'width': 4, 'height': 1, 'format': 'rgb_u8', 'data': '" BYTES "', 'prepared': false}],"
+               " 'text': 'pick \\u00fcp'}");
+    folder = NULL;
+    const vact_image *images = document.request.images;
+    assert_int_equal(document.request.n_images, 3);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(images[i].width, 5);
+        assert_int_equal(images[i].height, 1);
+        assert_int_equal(images[i].format, VACT_RGB_U8);
+        const uint8_t *rgb = images[i].data;
+        assert_memory_equal(rgb, ((const uint8_t[]){ 0, 60, 218, 120, 23, 181 }), 6);
+        assert_memory_equal(rgb + 12, ((const uint8_t[]){ 8, 167, 255 }), 3);
+    }
+    assert_string_equal(images[0].camera, "front");
+    assert_null(images[1].camera);
+    assert_false(images[0].prepared);
+    assert_true(images[1].prepared);
+    assert_int_equal(images[2].width, 4);
+    assert_false(images[2].prepared);
+    assert_string_equal(document.request.text, "pick \xc3\xbcp");
+    vact_document_free(&document);
+}
+
+static void test_pictures_that_cannot_be_read_are_refused(void **state)
+{
+    (void)state;
+    folder = "no/such/folder";
+    assert_int_equal(parse("{'images': [{'data': '" PNG "'}, {'path': 'x.png'}]}"), VACT_EIO);
+    assert_string_equal(err.text, "no/such/folder/x.png: No such file or directory");
+    folder = "";
+    assert_int_equal(parse("{'images': [{'path': '/no/such.png'}]}"), VACT_EIO);
+    assert_string_equal(err.text, "/no/such.png: No such file or directory");
+    folder = NULL;
+    assert_int_equal(parse("{'images': [{'data': '" BYTES "'}]}"), VACT_EINPUT);
+    assert_memory_equal(err.text, "doc: field images[0].data: ", 27);
+    assert_int_equal(parse("{'images': [{'data': ''}]}"), VACT_EINPUT);
+    assert_memory_equal(err.text, "doc: field images[0].data: ", 27);
 }
 
 static void test_embeddings_and_a_seed_are_read(void **state)
@@ -187,27 +239,28 @@ static const refusal refusals[] = {
     { "[1]", "the document is an array, expected an object" },
     { "{'token': [1]}", "unknown field token, did you mean tokens?" },
     { "{'seed': 1, 'image_embedding': 1}", "unknown field image_embedding, did you mean image_embeddings?" },
-    { "{'something': 1}", "unknown field something, expected one of images, image_embeddings, tokens, state, "
-                          "state_units, action_units, noise, seed, trace" },
+    { "{'something': 1}", "unknown field something, expected one of images, image_embeddings, text, tokens, "
+                          "state, state_units, action_units, noise, seed, trace" },
     { "{'\\u001b[31mseed-of-all': 1}", "unknown field ?[31mseed-of-all, expected one of images, image_embeddings, "
-                                       "tokens, state, state_units, action_units, noise, seed, trace" },
+                                       "text, tokens, state, state_units, action_units, noise, seed, trace" },
     { "{'noise': [1, 2, 3, 4, 5, 6], 'seed': 1}", "fields noise and seed are both given, expected one of them" },
 
     { "{'images': {}}", "field images is an object, expected an array" },
     { "{'images': [3]}", "field images[0] is an integer, expected an object" },
     { "{'images': [" U8(BYTES) ", null]}", "field images[1] is null, expected an object" },
-    { VIEW("'size': 2"), "unknown field images[0].size, expected one of width, height, format, data, prepared, name" },
+    { VIEW("'size': 2"),
+      "unknown field images[0].size, expected one of path, data, width, height, format, prepared, name" },
     { VIEW("'widht': 2"), "unknown field images[0].widht, did you mean width?" },
     { VIEW("'height': 2"), "field images[0].width is missing, expected an integer" },
     { VIEW("'width': 2"), "field images[0].height is missing, expected an integer" },
     { VIEW("'width': 2.0, 'height': 2"), "field images[0].width is a number, expected an integer" },
-    { VIEW("'width': 3, 'height': 2"), "field images[0].width is 3, expected 2" },
-    { VIEW("'width': 2, 'height': 4294967298"), "field images[0].height is 4294967298, expected 2" },
+    { VIEW("'width': 0, 'height': 2"), "field images[0].width is 0, expected 1 to 16384" },
+    { VIEW("'width': 2, 'height': 4294967298"), "field images[0].height is 4294967298, expected 1 to 16384" },
     { VIEW(SIZES "'data': ''"), "field images[0].format is missing, expected rgb_u8 or rgb_f32" },
     { VIEW(SIZES "'format': 8"), "field images[0].format is an integer, expected rgb_u8 or rgb_f32" },
     { VIEW(SIZES "'format': 'bgr'"), "field images[0].format is bgr, expected rgb_u8 or rgb_f32" },
-    { VIEW(SIZES "'format': 'rgb_u8'"), "field images[0].data is missing, expected base64 of 12 bytes" },
-    { VIEW(SIZES "'format': 'rgb_f32'"), "field images[0].data is missing, expected base64 of 48 bytes" },
+    { VIEW(SIZES "'format': 'rgb_u8'"), "field images[0].data is missing, expected base64" },
+    { VIEW(SIZES "'format': 'rgb_f32'"), "field images[0].data is missing, expected base64" },
     { VIEW(SIZES "'format': 'rgb_u8', 'data': [1]"), "field images[0].data is an array, expected a base64 string" },
     { "{'images': [" U8("AAECAwQFBgcICQ==") "]}", "field images[0].data holds 10 bytes, expected 12" },
     { "{'images': [" U8("") "]}", "field images[0].data holds 0 bytes, expected 12" },
@@ -215,15 +268,29 @@ static const refusal refusals[] = {
     { "{'images': [" U8("AAECAw$FBgcICQoL") "]}", "field images[0].data is not base64 at character 6" },
     { "{'images': [" U8("AAECAw\\u0000FBgcICQoL") "]}", "field images[0].data is not base64 at character 6" },
 
+    { VIEW("'format': 'rgb_u8', 'data': '" BYTES "'"), "field images[0].width is missing, expected an integer" },
+    { VIEW("'width': 16384, 'height': 16384, 'format': 'rgb_f32', 'data': 'AAAA'"),
+      "field images[0].data holds 3 bytes, expected 3221225472" },
+    { VIEW("'path': 'a.png', 'data': 'AAAA'"), "field images[0] has a path and pixels, expected one of them" },
+    { VIEW("'path': 'a.png', 'width': 2"), "field images[0] has a path and pixels, expected one of them" },
+    { VIEW("'path': 'a.png'"), "field images[0].path: files are not read for this request, expected data" },
+    { VIEW("'path': 3"), "field images[0].path is an integer, expected a string" },
+    { VIEW("'path': 'a\\u0000b'"), "field images[0].path has a NUL in it" },
+    { VIEW("'name': 3"), "field images[0].name is an integer, expected a string" },
+    { VIEW("'prepared': 1"), "field images[0].prepared is an integer, expected true or false" },
+    { VIEW(""), "field images[0].data is missing, expected base64" },
+
     { "{'image_embeddings': []}", "field image_embeddings is an array, expected an object" },
     { "{'image_embeddings': {'view': 1}}", "unknown field image_embeddings.view, did you mean views?" },
     { "{'image_embeddings': {}}", "field image_embeddings.views is missing, expected an integer" },
     { "{'image_embeddings': {'views': 0}}", "field image_embeddings.views is 0, expected 1 to 16" },
     { "{'image_embeddings': {'views': 17}}", "field image_embeddings.views is 17, expected 1 to 16" },
-    { "{'image_embeddings': {'views': 16}}", "field image_embeddings.data is missing, expected base64 of 384 bytes" },
+    { "{'image_embeddings': {'views': 16}}", "field image_embeddings.data is missing, expected base64" },
     { "{'image_embeddings': {'views': 1, 'data': '" EMBEDDED "'}}",
       "field image_embeddings.data holds 48 bytes, expected 24" },
 
+    { "{'text': ['pick']}", "field text is an array, expected a string" },
+    { "{'text': 'pick\\u0000up'}", "field text has a NUL in it" },
     { "{'tokens': 'pick'}", "field tokens is a string, expected an array of token ids" },
     { "{'tokens': [1, 2, 3, 4, 5]}", "field tokens has 5 token ids, expected 1 to 4" },
     { "{'tokens': [1, 10]}", "field tokens[1] is 10, expected 0 to 9" },
@@ -282,8 +349,8 @@ static void test_a_long_unknown_name_is_cut(void **state)
     char text[300], want[400];
     snprintf(text, sizeof text, "{'%0200d': 1}", 0);
     snprintf(want, sizeof want,
-             "unknown field %064d, expected one of images, image_embeddings, tokens, state, state_units, action_units, "
-             "noise, seed, trace",
+             "unknown field %064d, expected one of images, image_embeddings, text, tokens, state, state_units, "
+             "action_units, noise, seed, trace",
              0);
     check_refused(text, want);
 }
@@ -471,6 +538,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_document_is_read),
+        cmocka_unit_test(test_pictures_come_as_files_or_pixels),
+        cmocka_unit_test(test_pictures_that_cannot_be_read_are_refused),
         cmocka_unit_test(test_embeddings_and_a_seed_are_read),
         cmocka_unit_test(test_what_is_left_out_is_as_in_an_empty_request),
         cmocka_unit_test(test_empty_lists_are_read),

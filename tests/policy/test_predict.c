@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-#define TINY "test_predict_tiny.gguf"
+#define TINY      "test_predict_tiny.gguf"
+#define TOKENIZER TEST_DATA "/tokenizers/smollm2.tokenizer.json"
 enum { SIZE = 32, VIEWS = 2, TOKENS = 3, STATE = 5, MAX_STATE = 8, HORIZON = 5, ACTION = 6, MAX_ACTION = 8 };
 
 static vact_model *model;
@@ -72,7 +73,7 @@ static vact_request good_request(void)
         float_pixels[i] = (float)pixels[i] / 255.0f;
     }
     for (int i = 0; i < 4; i++)
-        images[i] = (vact_image){ pixels, SIZE, SIZE, VACT_RGB_U8 };
+        images[i] = (vact_image){ .data = pixels, .width = SIZE, .height = SIZE, .prepared = true };
     for (int i = 0; i < MAX_STATE + 1; i++)
         proprioception[i] = i < STATE ? 0.1f * (float)i : 0;
     for (int i = 0; i < HORIZON * MAX_ACTION; i++)
@@ -145,10 +146,10 @@ static void test_wrong_views_are_refused(void **state)
     assert_refused(&q, "the request has 2 camera views, but images is NULL");
     q = good_request();
     images[1].width = SIZE - 1;
-    assert_refused(&q, "image 1 is 31x32, expected 32x32");
+    assert_refused(&q, "image 1 is 31x32, expected 32x32: its pixels are said to be prepared");
     q = good_request();
     images[0].height = SIZE + 1;
-    assert_refused(&q, "image 0 is 32x33, expected 32x32");
+    assert_refused(&q, "image 0 is 32x33, expected 32x32: its pixels are said to be prepared");
     q = good_request();
     images[1].data = NULL;
     assert_refused(&q, "image 1 has no data");
@@ -165,7 +166,9 @@ static void test_pixels_out_of_range_are_refused(void **state)
     for (int i = 0; i < 5; i++) {
         char text[128];
         vact_request q = good_request();
-        images[1] = (vact_image){ float_pixels, SIZE, SIZE, VACT_RGB_F32 };
+        images[1] = (vact_image){
+            .data = float_pixels, .width = SIZE, .height = SIZE, .format = VACT_RGB_F32, .prepared = true
+        };
         float_pixels[3 * (SIZE * 4 + 9) + 2] = bad[i];
         snprintf(text, sizeof text, "image 1 has %s at row 4, column 9, expected 0 to 1", texts[i]);
         assert_refused(&q, text);
@@ -397,15 +400,26 @@ static void test_predictions_allocate_nothing(void **state)
     (void)state;
     vact_request q = good_request();
     q.noise = NULL; /* the seed comes from the system */
-    vact_session *fresh = golden_session(model, &(vact_settings){ .threads = 3, .max_views = 2 });
+    q.tokens = NULL;
+    q.n_tokens = 0;
+    images[0].height = SIZE / 2; /* a camera's picture and prepared pixels */
+    images[0].prepared = false;
     vact_error err = { 0 };
+    vact_model *reader = NULL;
+    const vact_settings settings = { .threads = 3, .max_views = 2, .tokenizer = TOKENIZER };
+    assert_int_equal(vact_model_open(&reader, TINY, &settings, &err), VACT_OK);
+    vact_session *fresh = golden_session(reader, NULL);
     vact_reply reply = { .actions = actions };
+    static const char *const texts[] = { "pick up the bowl", "caf\u00e9", "put 2 blocks on the plate." };
     const long before = allocations;
     assert_true(before > 0); /* the wrappers are in place */
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        q.text = texts[i];
         assert_int_equal(vact_predict(fresh, &q, &reply, &err), VACT_OK);
+    }
     assert_int_equal(allocations, before);
     vact_session_close(&fresh);
+    vact_model_close(&reader);
 }
 
 static void count_progress(void *user, double done)

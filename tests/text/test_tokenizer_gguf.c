@@ -154,6 +154,18 @@ static void test_merges_keep_their_order_and_the_first_of_two_wins(void **state)
     check(F(5, BYTES("gpt-2")), "ab a ab", false, "3 4 2 3");
 }
 
+/* Then pieces are normal, and words llama.cpp's default, which takes digits by threes where GPT-2's own does not. */
+static void test_a_file_may_leave_out_types_and_words(void **state)
+{
+    (void)state;
+    static const char bare[] = F(3, K("model") "4:8 s:gpt2 " K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K(
+                                        "merges") "4:9 4:8 8:2 s:a%20b s:1%201 ");
+    static const char gpt2[] =
+        F(4, GPT2("gpt-2") K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K("merges") "4:9 4:8 8:2 s:a%20b s:1%201 ");
+    check(bare, "ab1111", true, "2 4 3 3");
+    check(gpt2, "ab1111", true, "2 4 4");
+}
+
 static void test_a_word_in_the_vocabulary_is_taken_whole_by_llama3(void **state)
 {
     (void)state;
@@ -283,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_unused_pieces_take_no_part),
         cmocka_unit_test(test_listed_merges_go_before_scores),
         cmocka_unit_test(test_merges_keep_their_order_and_the_first_of_two_wins),
+        cmocka_unit_test(test_a_file_may_leave_out_types_and_words),
         cmocka_unit_test(test_a_word_in_the_vocabulary_is_taken_whole_by_llama3),
         cmocka_unit_test(test_only_llama3_has_a_beginning_by_itself),
         cmocka_unit_test(test_a_tokenizer_without_words_in_gguf_is_emodel),

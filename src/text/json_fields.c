@@ -1,5 +1,5 @@
 /* fields of a tokenizer.json -> values, or a sentence that names the field */
-#include "text/json.h"
+#include "text/json_fields.h"
 
 #include "base/error.h"
 #include "file/line.h"
@@ -20,13 +20,6 @@ vact_status vact_json_refuse(const vact_json_reader *r, vact_status code, const 
 vact_status vact_json_no_memory(const vact_json_reader *r)
 {
     return vact_fail(r->err, VACT_ENOMEM, "%s: no memory for a tokenizer", r->name);
-}
-
-const char *vact_json_kind(const json_t *value)
-{
-    static const char *const names[] = { "an object", "an array", "a string", "an integer",
-                                         "a number",  "true",     "false",    "null" };
-    return value ? names[json_typeof(value)] : "missing";
 }
 
 vact_status vact_json_wrong_kind(const vact_json_reader *r, const char *field, const json_t *value, const char *want)

@@ -1,9 +1,9 @@
 /* For the readers of tokenizer.json: fields and faults. */
-#ifndef VACT_TEXT_JSON_H
-#define VACT_TEXT_JSON_H
+#ifndef VACT_TEXT_JSON_FIELDS_H
+#define VACT_TEXT_JSON_FIELDS_H
 
+#include "file/json.h"
 #include "text/parts.h"
-#include <jansson.h>
 
 typedef struct vact_json_reader {
     const char *name; /* of the file */
@@ -17,8 +17,6 @@ vact_status vact_json_refuse(const vact_json_reader *r, vact_status code, const 
 vact_status vact_json_no_memory(const vact_json_reader *r);
 /* "found a string, expected WANT" */
 vact_status vact_json_wrong_kind(const vact_json_reader *r, const char *field, const json_t *value, const char *want);
-/* What a value is, for a message; NULL is "missing". */
-const char *vact_json_kind(const json_t *value);
 
 /* A text of foreign origin, short enough for a message. */
 typedef struct vact_json_shown {

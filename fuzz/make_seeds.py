@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Writes fuzz/corpus: a few small inputs per target that between them reach every branch worth reaching."""
+import base64
+import json
+import pathlib
+import struct
+import zlib
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
+PACKED = {U8: "<B", I8: "<b", U16: "<H", I16: "<h", U32: "<I", I32: "<i", F32: "<f", BOOL: "<B",
+          U64: "<Q", I64: "<q", F64: "<d"}
+# ggml's numbers of the tensor types that the reader knows: values and bytes of a block
+BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 36),
+          10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292), 16: (256, 66),
+          17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18), 21: (256, 110), 22: (256, 82), 23: (256, 136),
+          24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 29: (256, 56), 30: (1, 2), 34: (256, 54),
+          35: (256, 66), 39: (32, 17), 40: (64, 36), 41: (128, 18), 42: (64, 18)}
+
+
+def text(s):
+    raw = s.encode()
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def element(kind, value):
+    return text(value) if kind == STRING else struct.pack(PACKED[kind], value)
+
+
+def value(key, kind, v):
+    """kind is a number, or (ARRAY, element)."""
+    if isinstance(kind, tuple):
+        return text(key) + struct.pack("<IIQ", ARRAY, kind[1], len(v)) + b"".join(element(kind[1], x) for x in v)
+    return text(key) + struct.pack("<I", kind) + element(kind, v)
+
+
+def gguf(values, tensors=(), version=3, alignment=32):
+    """values: what value() takes; tensors: name, type, shape (fastest first), one byte that fills the data."""
+    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(values)) + b"".join(value(*v) for v in values)
+    data = b""
+    for name, dtype, shape, fill in tensors:
+        out += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+        out += struct.pack("<IQ", dtype, len(data))
+        values_per_block, block_bytes = BLOCKS[dtype]
+        count = 1
+        for n in shape:
+            count *= n
+        data += bytes([fill]) * (count // values_per_block * block_bytes)
+        data += b"\0" * (-len(data) % alignment)
+    return out + b"\0" * (-len(out) % alignment) + data
+
+
+def gguf_seeds():
+    one_of_each = [("u8", U8, 200), ("i8", I8, -100), ("u16", U16, 60000), ("i16", I16, -30000), ("u32", U32, 1 << 31),
+                   ("i32", I32, -7), ("f32", F32, 1e-5), ("bool", BOOL, 1), ("text", STRING, "pick\nup"),
+                   ("u64", U64, 1 << 63), ("i64", I64, -1), ("f64", F64, 0.1)]
+    arrays = [(f"a.{key}", (ARRAY, kind), [v, v]) for key, kind, v in one_of_each]
+    types = [(f"t{dtype}", dtype, [block * 2, 2], dtype) for dtype, (block, _) in BLOCKS.items()]
+    whole = gguf(one_of_each + arrays + [("a.none", (ARRAY, STRING), [])], types[:3])
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+    return {
+        "values": gguf(one_of_each), "arrays": gguf(arrays), "version_2": gguf(one_of_each[:3], version=2),
+        "no_values": gguf([]), "empty_array": gguf([("a", (ARRAY, STRING), [])]), "types": gguf([], types),
+        "shapes": gguf([], [("a", 0, [1], 0), ("b", 0, [1, 2, 3, 4], 1)]),
+        "alignment": gguf([("general.alignment", U32, 8)], [("a", 24, [3], 1), ("b", 24, [9], 2)], alignment=8),
+        "whole": whole, "cut": whole[:-40], "cut_in_values": whole[:300],
+        "bad_magic": b"GGML" + whole[4:100], "big_endian": b"GGUF" + struct.pack(">IQQ", 3, 0, 0),
+        "version_4": gguf([], version=4), "twice": gguf([("k", U8, 1), ("k", U8, 2)]),
+        "bad_bool": gguf([("k", BOOL, 2)]), "bad_alignment": gguf([("general.alignment", U32, 12)]),
+        "array_of_arrays": head + text("a") + struct.pack("<IIQ", ARRAY, ARRAY, 1),
+        "huge_array": head + text("a") + struct.pack("<IIQ", ARRAY, U64, 1 << 61),
+        "huge_count": b"GGUF" + struct.pack("<IQQ", 3, 1 << 62, 1 << 62), "empty_name": head + text("") + b"\0" * 8,
+        "overflow": b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + text("t") + struct.pack("<I4QIQ", 4, *[1 << 40] * 4, 0, 0),
+    }
+
+
+SMOLVLA = {"hidden": 2, "intermediate": 3, "n_q_heads": 1, "n_kv_heads": 1, "head_dim": 2, "n_layers": 2,
+           "vocab_size": 3, "expert_h": 2, "expert_inter": 3, "chunk_size": 2, "num_steps": 2, "max_state_dim": 2,
+           "max_action_dim": 2, "real_state_dim": 1, "real_action_dim": 1, "self_attn_every_n_layers": 2,
+           "tokenizer_max_length": 4, "vit_hidden": 2, "vit_layers": 1, "vit_heads": 1, "vit_inter": 3,
+           "image_size": 2, "patch_size": 1, "vit_pixel_shuffle": 2, "n_img_tokens": 1}
+F, B = 0, 30  # f32, bf16
+
+
+def smolvla_tensors(c):
+    """Shapes as GGUF has them, fastest first."""
+    h, e, vit, kv = c["hidden"], c["expert_h"], c["vit_hidden"], c["n_kv_heads"] * c["head_dim"]
+    q, patch, shuffle = c["n_q_heads"] * c["head_dim"], c["patch_size"], c["vit_pixel_shuffle"]
+    state, action = c["max_state_dim"], c["max_action_dim"]
+
+    def linear(name, n_in, n_out, dtype=B):
+        return [(name + ".weight", dtype, [n_in, n_out]), (name + ".bias", F, [n_out])]
+
+    out = [("token_embd.weight", B, [h, c["vocab_size"]]), ("vlm.output_norm.weight", B, [h]),
+           ("aex.output_norm.weight", B, [e])]
+    for name, n_in, n_out, dtype in [("state_proj", state, h, B), ("action_in_proj", action, e, B),
+                                     ("action_time_mlp_in", 2 * e, e, F), ("action_time_mlp_out", e, e, B),
+                                     ("action_out_proj", e, action, B)]:
+        out += linear(name, n_in, n_out, dtype)
+    out += [("vit.patch_embd.weight", F, [patch, patch, 3, vit]), ("vit.patch_embd.bias", F, [vit]),
+            ("vit.pos_embd", F, [vit, (c["image_size"] // patch) ** 2]), ("vit.post_ln.weight", F, [vit]),
+            ("vit.post_ln.bias", F, [vit]), ("mm.fc.weight", B, [vit * shuffle * shuffle, h])]
+    out += [(name, F, [c[f"real_{name.split('_')[0]}_dim"]])
+            for name in ("state_mean", "state_std", "action_mean", "action_std")]
+    for i in range(c["n_layers"]):
+        for p, w, inner, n_in in [(f"vlm.blk.{i}.", h, c["intermediate"], h),
+                                  (f"aex.blk.{i}.", e, c["expert_inter"],
+                                   kv if i % c["self_attn_every_n_layers"] else e)]:
+            out += [(p + "attn_norm.weight", B, [w]), (p + "attn_q.weight", B, [w, q]),
+                    (p + "attn_o.weight", B, [q, w]), (p + "ffn_norm.weight", B, [w]),
+                    (p + "ffn_gate.weight", B, [w, inner]), (p + "ffn_up.weight", B, [w, inner]),
+                    (p + "ffn_down.weight", B, [inner, w]), (p + "attn_k.weight", B, [n_in, kv]),
+                    (p + "attn_v.weight", B, [n_in, kv])]
+    for i in range(c["vit_layers"]):
+        p = f"vit.blk.{i}."
+        for norm in ("ln1", "ln2"):
+            out += [(p + norm + ".weight", F, [vit]), (p + norm + ".bias", F, [vit])]
+        for name in ("attn_q", "attn_k", "attn_v", "attn_o"):
+            out += linear(p + name, vit, vit)
+        out += linear(p + "fc1", vit, c["vit_inter"]) + linear(p + "fc2", c["vit_inter"], vit)
+    return out
+
+
+def model_seeds():
+    keys = [("smolvla." + k, U32, v) for k, v in SMOLVLA.items()]
+    keys += [("smolvla.min_period", F64, 0.004), ("smolvla.max_period", F64, 4.0), ("smolvla.norm_eps", F32, 1e-8)]
+    name = [("smolvla.architecture", STRING, "smolvla")]
+    tensors = [(n, dtype, shape, 0x3E) for n, dtype, shape in smolvla_tensors(SMOLVLA)]  # 0x3e3e3e3e: 0.186
+    other = [(k, t, 15 if k.endswith("head_dim") else v) for k, t, v in keys]
+    return {
+        "smolvla": gguf([("general.architecture", STRING, "smolvla")] + name + keys, tensors),
+        "no_general_architecture": gguf(name + keys[:5]), "unknown": gguf([("general.architecture", STRING, "pi")]),
+        "architecture_is_a_number": gguf([("general.architecture", U32, 1)]), "inconsistent": gguf(name + other),
+        "keys_of_other_types": gguf(name + [(k, I64, 1) for k, _, _ in keys]), "no_tensors": gguf(name + keys),
+        "tensors_of_other_types": gguf(name + keys, [(n, 26, shape, fill) for n, _, shape, fill in tensors[:4]]),
+        "tensors_of_other_shapes": gguf(name + keys, [(n, t, shape + [1, 2][:4 - len(shape)], fill)
+                                                      for n, t, shape, fill in tensors[:4]]),
+    }
+
+
+def document_seeds():
+    """For the model that fuzz_document.c describes."""
+    def data(n):
+        return base64.b64encode(bytes([0, 0, 0, 0x3F]) * (n // 4)).decode()
+
+    u8 = {"width": 2, "height": 2, "format": "rgb_u8", "data": data(12), "prepared": True}
+    f32 = {"width": 2, "height": 2, "format": "rgb_f32", "data": data(48)}
+    good = {"images": [u8, f32], "tokens": [1, 9], "state": [0.5, -1e-3], "state_units": "model",
+            "action_units": "real", "noise": [0.25] * 6, "trace": ["prefix.*.k", "[a-c]?", ""]}
+    grey = struct.pack(">IIBBBBB", 2, 1, 8, 0, 0, 0, 0)  # 2 x 1 pixels of 8 bits
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(body)) + kind + body +
+                                         struct.pack(">I", zlib.crc32(kind + body)) for kind, body in
+                                         [(b"IHDR", grey), (b"IDAT", zlib.compress(b"\0\1\2")), (b"IEND", b"")])
+    picture = {"data": base64.b64encode(png).decode(), "name": "front"}
+    embedded = {"image_embeddings": {"views": 1, "data": data(24)}, "tokens": [0], "seed": 7}
+    documents = {
+        "good": good, "embedded": embedded, "empty": {}, "reply": {"actions": [[1, 2.5], [-3e5, 4]], "seed": 1},
+        "ragged_actions": {"actions": [[1, 2], [3]]}, "text_in_actions": {"actions": [["a"]]},
+        "noise_and_seed": {"noise": [0] * 6, "seed": 1}, "unknown_field": {"imagse": []},
+        "unknown_image_field": {"images": [dict(u8, hieght=2)]}, "short_data": {"images": [dict(u8, data="AAAA")]},
+        "not_base64": {"images": [dict(u8, data="A!==")]}, "large_token": {"tokens": [10]},
+        "many_tokens": {"tokens": [0] * 5}, "short_noise": {"noise": [1]}, "units": {"state_units": "furlongs"},
+        "pictures": {"images": [picture, dict(picture, prepared=True), dict(u8, prepared=False, name="wrist")],
+                     "text": "pick up the b\u00f6wl\n", "seed": 1},
+        "path": {"images": [{"path": "front.png"}]}, "path_and_data": {"images": [dict(picture, path="front.png")]},
+        "no_picture": {"images": [{"data": "AAAA"}]}, "no_image": {"images": [{}]}, "text_is_a_list": {"text": ["a"]},
+        "number_for_text": {"trace": [1], "state": "1"}, "negative_seed": {"seed": -1},
+    }
+    out = {name: json.dumps(d).encode() for name, d in documents.items()}
+    out["numbers"] = b'{"state": [1e999, -0.0, 1e-320, 1E+2, 123456789012345678901234567890]}'
+    out["escapes"] = b'{"trace": ["\\u0000\\ud83d\\ude00\\n\\"", "\xc3\xa9"], "st\\u0061te": [1]}'
+    out["twice"] = b'{"seed": 1, "seed": 2}'
+    out["deep"] = b"[" * 100
+    out["not_an_object"] = b"[1]"
+    out["cut"] = out["good"][:100]
+    return out
+
+
+for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds())]:
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in seeds.items():
+        (folder / name).write_bytes(content)
