@@ -12,7 +12,7 @@ build: deps
 	cmake --build --preset $(PRESET)
 
 check: build
-	ctest --test-dir build/$(PRESET) --output-on-failure --parallel $(shell nproc)
+	ctest --test-dir build/$(PRESET) --no-tests=error --output-on-failure --parallel $(shell nproc)
 
 # A full-size SmolVLA with made-up weights, then one action chunk from it. The tokenizer is the part of SmolLM2's that
 # the tests' sentences use.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes fuzz/corpus: a few small inputs per target that between them reach every branch worth reaching."""
+"""Writes fuzz/corpus: a few small inputs per target that between them reach every branch worth reaching. Pictures need
+none: their seeds are the tests' own."""
 import base64
 import json
 import pathlib
@@ -7,6 +8,7 @@ import struct
 import zlib
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
+PARTS = pathlib.Path(__file__).parent.parent / "tests/data/tokenizer_parts.json"
 U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
 PACKED = {U8: "<B", I8: "<b", U16: "<H", I16: "<h", U32: "<I", I32: "<i", F32: "<f", BOOL: "<B",
           U64: "<Q", I64: "<q", F64: "<d"}
@@ -176,7 +178,35 @@ def document_seeds():
     return out
 
 
-for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds())]:
+def tokenizer_seeds():
+    """Some of the tests' tokenizers, and two in GGUF."""
+    names = {"added": "added, lstrip,rstrip", "byte_level": "byte level False True", "digits": "digits together",
+             "form": "NFKC", "metaspace": "metaspace first True", "replace": "replace by a pattern",
+             "sentencepiece": "prepend and replace", "split": "split at vowels, MergedWithPrevious, invert True",
+             "template": "tokens around, in a sequence", "whole_words": "words in the vocabulary"}
+    parts = {part["name"]: part["tokenizer"] for part in json.loads(PARTS.read_text())}
+    model = parts[names["byte_level"]]["model"]
+    used = set("abcxy12!<>\u010a\u0120").union("".join(pair) for pair in model["merges"])  # of all 256 bytes
+    model["vocab"] = {piece: i for piece, i in model["vocab"].items() if piece in used}
+    out = {seed + ".json": json.dumps(parts[name], separators=(",", ":")).encode() for seed, name in names.items()}
+
+    def keys(model, pieces, types):
+        return [("general.architecture", STRING, "llama"), ("tokenizer.ggml.model", STRING, model),
+                ("tokenizer.ggml.tokens", (ARRAY, STRING), pieces), ("tokenizer.ggml.token_type", (ARRAY, I32), types)]
+
+    llama = ["<unk>", "<s>", "</s>", "\u2581", "a", "b", "\u2581a", "ab", "<0x0A>"]
+    scores = [0, 0, 0, -9, -9, -9, -3, -1, 0]
+    out["llama.gguf"] = gguf(keys("llama", llama, [2, 3, 3, 1, 1, 1, 1, 1, 6]) +
+                             [("tokenizer.ggml.scores", (ARRAY, F32), scores)])
+    out["gpt2.gguf"] = gguf(keys("gpt2", ["a", "b", "\u0120", "ab", "\u0120a", "<s>"], [1, 1, 1, 1, 1, 3]) +
+                            [("tokenizer.ggml.pre", STRING, "qwen2"),
+                             ("tokenizer.ggml.merges", (ARRAY, STRING), ["a b", "\u0120 a"]),
+                             ("tokenizer.ggml.bos_token_id", U32, 5), ("tokenizer.ggml.add_bos_token", BOOL, 1)])
+    return out
+
+
+for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds()),
+                      ("fuzz_tokenizer", tokenizer_seeds())]:
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in seeds.items():

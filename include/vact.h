@@ -73,7 +73,13 @@ VACT_API const char *vact_version(void);
 
 typedef enum vact_log_level { VACT_LOG_WARNING, VACT_LOG_INFO } vact_log_level;
 
-enum { VACT_DEFAULT_VIEWS = 3, VACT_MAX_VIEWS = 16 };
+enum {
+    VACT_DEFAULT_VIEWS = 3, /* camera views of a request */
+    VACT_MAX_VIEWS = 16,
+    VACT_MAX_SIDE = 16384,     /* of a camera picture, in pixels */
+    VACT_MAX_PIXELS = 1 << 26, /* of a camera picture */
+    VACT_MAX_TEXT = 8192       /* bytes of an instruction */
+};
 
 typedef struct vact_settings {
     int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
@@ -81,7 +87,8 @@ typedef struct vact_settings {
     int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: VACT_DEFAULT_VIEWS */
     bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
     const char *isa;       /* highest instruction set to use, "scalar", "avx2" or "neon"; NULL: the best here */
-    const char *tokenizer; /* a tokenizer.json or GGUF file to read text with; NULL: the checkpoint's own, if any */
+    const char *tokenizer; /* for vact_model_open: a tokenizer.json or GGUF file to read text with; NULL: the
+                              checkpoint's own, if any */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */
     void (*log)(void *user, vact_log_level level, const char *line);
     void *log_user;
@@ -118,7 +125,7 @@ typedef struct vact_model_info {
 /* Maps a GGUF checkpoint, checks every key and tensor of its architecture and binds the weights.
  * `settings` may be NULL (defaults); the strings in it need not outlive the call.
  * On success *out is the caller's, to be closed with vact_model_close.
- * EARG: a setting out of range. EIO: a file cannot be read. EFORMAT: malformed, or a key or tensor is missing or wrong
+ * EARG: out or path is NULL, or a setting out of range. EIO: a file cannot be read. EFORMAT: malformed, or a key or tensor is missing or wrong
  * (the first fault, and how many more), or a tokenizer that doesn't fit. EMODEL: no such architecture or kind of
  * tokenizer. ENOMEM. */
 VACT_API vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings,
@@ -135,15 +142,15 @@ VACT_API const vact_model_info *vact_model_get_info(const vact_model *model);
 typedef struct vact_session vact_session;
 
 /* Plans and allocates everything that predictions need. `settings` may be NULL: the model's own.
- * EARG: a setting out of range. ENOMEM: the memory is not there. */
+ * EARG: out or model is NULL, or a setting out of range. ENOMEM: the memory is not there. */
 VACT_API vact_status vact_session_open(vact_session **out, const vact_model *model, const vact_settings *settings,
                                        vact_error *err);
 
 /* Accepts NULL and a pointer to NULL; nulls *session. */
 VACT_API void vact_session_close(vact_session **session);
 
-/* Bytes of working memory that a session with these settings (NULL: the model's own) allocates, in *bytes. Plans
- * only: the memory is not taken. EARG: a setting out of range. ENOMEM. */
+/* Bytes of working memory that a session with these settings (NULL: the model's own) allocates, in *bytes; reading
+ * text takes about half a megabyte more. Plans only: the memory is not taken. EARG: a setting out of range. ENOMEM. */
 VACT_API vact_status vact_session_bytes(const vact_model *model, const vact_settings *settings, uint64_t *bytes,
                                         vact_error *err);
 
@@ -164,20 +171,17 @@ typedef struct vact_image {
     const char *camera; /* one of the model's cameras; NULL: the next one that no view of the request names */
 } vact_image;
 
-enum { VACT_MAX_SIDE = 16384 };
-
 /* Decodes a JPEG (baseline or progressive; grey, RGB, YCbCr, or CMYK and YCCK with inverted samples, as programs write
  * them; turned upright as its EXIF orientation says, if that is intact) or a PNG (any kind; 16 bits are rounded to 8,
  * alpha is composited on black, gamma, colour profiles and EXIF are ignored) to VACT_RGB_U8. `name` stands for the
  * bytes' origin in messages. The header is checked before memory is taken: sides of 1..VACT_MAX_SIDE, at most
  * VACT_MAX_PIXELS. On success image->data is the caller's, to be freed by vact_image_free.
- * EINPUT: not such a file, damaged or truncated, or too large. ENOMEM. */
+ * EARG: an argument is NULL. EINPUT: not such a file, damaged or truncated, or too large. ENOMEM. */
 VACT_API vact_status vact_image_decode(vact_image *image, const char *name, const void *bytes, size_t size,
                                        vact_error *err);
 
-enum { VACT_MAX_PIXELS = 1 << 26 };
-
-/* The same from a file. EIO: cannot be read. */
+/* The same from a file, which other programs may write to meanwhile. EIO: cannot be read. EINPUT, too: more than 2^30
+ * bytes. */
 VACT_API vact_status vact_image_load(vact_image *image, const char *path, vact_error *err);
 
 /* Frees what vact_image_decode or vact_image_load gave, and zeroes it; accepts NULL and a zeroed image. */
@@ -188,11 +192,9 @@ typedef enum vact_units {
     VACT_UNITS_MODEL /* normalised, as the network sees them */
 } vact_units;
 
-enum { VACT_MAX_TEXT = 8192 };
-
 /* Everything is borrowed for the call. Zero-initialise, then set what you have. */
 typedef struct vact_request {
-    const vact_image *images; /* [n_images], camera views in the model's order */
+    const vact_image *images; /* [n_images], camera views in the model's order, or named: vact_image.camera */
     int32_t n_images;
     const float *image_embeddings; /* instead of images: [n_embedded_views * view_tokens,
                                       embedding_width], the vision stage's output */
@@ -220,9 +222,10 @@ typedef struct vact_reply {
     const char *device; /* that encoded the views; borrowed from the session */
 } vact_reply;
 
-/* One action chunk. The first call included, nothing is allocated. On any failure `actions` is untouched.
+/* One action chunk. The first call included, nothing is allocated; only a tokenizer whose normaliser makes a text many
+ * times longer may take more memory for it. On any failure `actions` is untouched.
  * EARG: an argument is NULL. EINPUT: the request is refused. EMODEL: the network gave a NaN or an infinity.
- * EDEVICE: the device failed. ENOMEM: only while progress is reported. */
+ * EDEVICE: the device failed. ENOMEM: only with text, or while progress is reported. */
 VACT_API vact_status vact_predict(vact_session *session, const vact_request *request, vact_reply *reply,
                                   vact_error *err);
 

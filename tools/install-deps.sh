@@ -1,6 +1,6 @@
 #!/bin/sh
 # install-deps.sh [COMMAND ...]: installs what building and testing need and this machine lacks, through apt-get.
-# COMMANDs are more programs to have, each from the package of its name.
+# COMMANDs are more programs to have, each from the package of its name; libclang-rt-dev stands for clang's fuzzer.
 set -eu
 
 missing=
@@ -16,6 +16,12 @@ links() # a compiler can come without the C library's files to link with
     echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null
 }
 
+fuzzes()
+{
+    echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long n) { return !data && n; }' |
+        clang -x c - -fsanitize=fuzzer -o /dev/null
+}
+
 need gcc command -v cc
 need libc6-dev links
 need cmake command -v cmake
@@ -25,7 +31,10 @@ while read -r package module; do
     need "$package" pkg-config --exists "$module"
 done <"$(dirname "$0")/libraries.txt" # Debian's name and pkg-config's
 for program in "$@"; do
-    need "$program" command -v "$program"
+    case $program in
+    libclang-rt-dev) need "$program" fuzzes ;;
+    *) need "$program" command -v "$program" ;;
+    esac
 done
 [ -n "$missing" ] || exit 0
 

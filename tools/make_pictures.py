@@ -77,8 +77,8 @@ def packed(values, depth):
     return [np.packbits(row.reshape(-1).astype(np.uint8)).tobytes() for row in bits]
 
 
-def png(values, depth, kind, interlaced=False, before=(), size=None):
-    """values [h, w, samples] -> a file; `before` are chunks between header and data."""
+def png(values, depth, kind, interlaced=False, before=(), size=None, behind=b""):
+    """values [h, w, samples] -> a file; `before` are chunks between header and data, `behind` is more data."""
     h, w = values.shape[:2]
     step = max(1, depth * SAMPLES[kind] // 8)
     grids = ADAM7 if interlaced else [(0, 0, 1, 1)]
@@ -88,7 +88,7 @@ def png(values, depth, kind, interlaced=False, before=(), size=None):
         if part.size:
             data += filtered(packed(part.reshape(part.shape[0], -1), depth), step)
     header = struct.pack(">IIBBBBB", *(size or (w, h)), depth, kind, 0, 0, int(interlaced))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + b"".join(before) + chunk(b"IDAT", zlib.compress(data, 9)) +
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + b"".join(before) + chunk(b"IDAT", zlib.compress(data + behind, 9)) +
             chunk(b"IEND", b""))
 
 
@@ -270,6 +270,7 @@ def make_refused():
     for name, size in (("zero_width", (0, 5)), ("zero_height", (5, 0)), ("wide", (16385, 1)), ("high", (1, 16385)),
                        ("large", (8193, 8192)), ("widest", (2**31 - 1, 2**31 - 1))):
         (OUT / f"refused_{name}.png").write_bytes(png(tiny, 8, RGB, size=size))
+    (OUT / "refused_behind.png").write_bytes(png(tiny, 8, RGB, behind=bytes(2**25)))
     blob = pillow_jpeg(Image.fromarray(scene()))
     start = next(at for at, kind, _ in segments(blob) if kind == 0xC0)
     for name, (w, h) in (("zero_width", (0, 5)), ("zero_height", (5, 0)), ("wide", (16385, 1)), ("high", (1, 16385)),

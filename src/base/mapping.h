@@ -1,4 +1,4 @@
-/* A whole file, mapped read-only. */
+/* A whole file, mapped read-only or copied. */
 #ifndef VACT_BASE_MAPPING_H
 #define VACT_BASE_MAPPING_H
 
@@ -12,6 +12,8 @@ typedef struct vact_mapping {
 /* EIO with the system's reason: missing, a directory, not readable, not a regular file.
  * ENOMEM: no room for it in the address space. */
 vact_status vact_mapping_open(vact_mapping *out, const char *path, vact_error *err);
+/* The same in memory of its own, for files that other programs write to. EINPUT: it has more than `most` bytes. */
+vact_status vact_mapping_copy(vact_mapping *out, const char *path, size_t most, vact_error *err);
 void vact_mapping_close(vact_mapping *mapping);
 
 #endif

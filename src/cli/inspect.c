@@ -140,10 +140,11 @@ static int inspect(const char *path)
     vact_error err = { 0 };
     vact_gguf *gguf = NULL;
     const vact_arch *arch = NULL;
+    char name[200];
     if (vact_gguf_open(&gguf, path, &err) != VACT_OK)
         return cli_fail("%s", err.text);
-    printf("%s: GGUF version %u, %llu bytes, alignment %u\n", path, gguf->version, (unsigned long long)gguf->size,
-           gguf->alignment);
+    printf("%s: GGUF version %u, %llu bytes, alignment %u\n", vact_printable(name, sizeof name, path, strlen(path)),
+           gguf->version, (unsigned long long)gguf->size, gguf->alignment);
     print_values(gguf);
     print_tensors(gguf);
     vact_status status = vact_arch_detect(&arch, gguf, &err);

@@ -20,7 +20,7 @@ static const char *read_all(FILE *in, char **text, size_t *size)
     do {
         room *= 2;
         if (room > MOST_INPUT)
-            return "more than 512 MiB, which no request is";
+            return "found more than 512 MiB, expected less";
         char *more = realloc(*text, room);
         if (!more)
             return "out of memory";

@@ -29,9 +29,9 @@ static int complain(const char *name)
         names[i] = commands[i]->name;
     const char *near = vact_nearest(name, names);
     if (near)
-        fprintf(stderr, "vact: '%s' is not a vact command, did you mean '%s'?\n", name, near);
+        cli_fail("'%s' is not a vact command, did you mean '%s'?", name, near);
     else
-        fprintf(stderr, "vact: '%s' is not a vact command, see 'vact --help'\n", name);
+        cli_fail("'%s' is not a vact command, see 'vact --help'", name);
     return CLI_USAGE;
 }
 

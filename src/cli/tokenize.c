@@ -1,22 +1,6 @@
 /* vact tokenize: text from standard input, to its last byte -> the ids that a model would read. */
-#include "base/error.h"
 #include "cli/cli.h"
 #include "text/tokenizer.h"
-
-/* The tokenizer inside a checkpoint. */
-static vact_status open_embedded(vact_tokenizer **out, const char *path, vact_error *err)
-{
-    vact_gguf *gguf = NULL;
-    vact_status status = vact_gguf_open(&gguf, path, err);
-    if (status == VACT_OK && !vact_tokenizer_in_gguf(gguf))
-        status =
-            vact_fail(err, VACT_EMODEL,
-                      "%s: holds no tokenizer; vact inspect --embed-tokenizer writes a copy that does", gguf->path);
-    if (status == VACT_OK)
-        status = vact_tokenizer_from_gguf(out, gguf, err);
-    vact_gguf_close(&gguf);
-    return status;
-}
 
 static void print_ids(const int32_t *ids, size_t n, bool json)
 {
@@ -47,7 +31,7 @@ static int run(int argc, char **argv)
     bool bare = false, json = false;
     const cli_option options[] = {
         { "model", 'm', CLI_TEXT, &model, "<file>", "read text with the tokenizer in this checkpoint", 0, 0, NULL },
-        { "tokenizer", 0, CLI_TEXT, &file, "<file>", "or with this one: a tokenizer.json or GGUF file", 0, 0, NULL },
+        { "tokenizer", 0, CLI_TEXT, &file, "<file>", "or with this tokenizer.json", 0, 0, NULL },
         { "no-special", 0, CLI_FLAG, &bare, NULL, "leave out the tokens put around every text", 0, 0, NULL },
         { "json", 0, CLI_FLAG, &json, NULL, "print {\"tokens\":[...]}", 0, 0, NULL },
         { 0 },
@@ -60,9 +44,7 @@ static int run(int argc, char **argv)
                               model ? "both" : "neither");
     vact_error err = { 0 };
     vact_tokenizer *tokenizer = NULL;
-    const vact_status status =
-        model ? open_embedded(&tokenizer, model, &err) : vact_tokenizer_open(&tokenizer, file, &err);
-    if (status != VACT_OK)
+    if (vact_tokenizer_open(&tokenizer, model ? model : file, &err) != VACT_OK)
         return cli_fail("%s", err.text);
     vact_arena arena = { 0 };
     size_t length;

@@ -83,6 +83,11 @@ void vact_gguf_close(vact_gguf **gguf); /* accepts NULL and a pointer to NULL */
 const vact_gguf_value *vact_gguf_find(const vact_gguf *gguf, const char *key);
 const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char *name);
 
+/* The value of a key that must be there and be of this type; for an array, its elements of `element` (else the same as
+ * `type`). EFORMAT, and NULL in *out. */
+vact_status vact_gguf_need(const vact_gguf *gguf, const char *key, vact_gguf_type type, vact_gguf_type element,
+                           const vact_gguf_value **out, vact_error *err);
+
 /* Element `index` of a value or array whose element type must be right (an assert, not a check: callers look
  * at `element` first). */
 uint64_t vact_gguf_get_uint(const vact_gguf_value *value, uint64_t index); /* u8 u16 u32 u64 bool */
@@ -116,6 +121,7 @@ void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_
 typedef struct vact_gguf_writer vact_gguf_writer;
 
 vact_status vact_gguf_writer_open(vact_gguf_writer **out, const char *path, vact_error *err);
+const char *vact_gguf_writer_path(const vact_gguf_writer *w); /* as messages show it */
 vact_status vact_gguf_put_text(vact_gguf_writer *w, const char *key, const char *text, vact_error *err);
 vact_status vact_gguf_put_u32(vact_gguf_writer *w, const char *key, uint32_t v, vact_error *err);
 vact_status vact_gguf_put_f32(vact_gguf_writer *w, const char *key, float v, vact_error *err);

@@ -1,4 +1,5 @@
 /* checked values and tensors -> look-up by name; numbers, texts and lines for people */
+#include "base/error.h"
 #include "file/gguf.h"
 #include "file/line.h"
 #include <assert.h>
@@ -33,6 +34,23 @@ const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char 
     const vact_gguf_tensor *const *hit =
         bsearch(name, gguf->by_name, gguf->n_tensors, sizeof *gguf->by_name, compare_to_name);
     return hit ? *hit : NULL;
+}
+
+vact_status vact_gguf_need(const vact_gguf *gguf, const char *key, vact_gguf_type type, vact_gguf_type element,
+                           const vact_gguf_value **out, vact_error *err)
+{
+    const vact_gguf_value *value = vact_gguf_find(gguf, key);
+    const char *array = type == VACT_GGUF_ARRAY ? "array of " : "";
+    *out = NULL;
+    if (!value)
+        return vact_fail(err, VACT_EFORMAT, "%s: key %s: is missing, expected %s%s", gguf->path, key, array,
+                         vact_gguf_type_name(element));
+    if (value->type != type || value->element != element)
+        return vact_fail(err, VACT_EFORMAT, "%s: key %s: found %s%s, expected %s%s", gguf->path, key,
+                         value->type == VACT_GGUF_ARRAY ? "array of " : "", vact_gguf_type_name(value->element), array,
+                         vact_gguf_type_name(element));
+    *out = value;
+    return VACT_OK;
 }
 
 /* ---- values ---- */

@@ -3,6 +3,7 @@
  * Offsets and counts precede the data in the file, so declarations wait in memory until the first data. */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/grow.h"
 #include "file/gguf.h"
 #include "file/line.h"
 #include <errno.h>
@@ -22,7 +23,7 @@ enum { VERSION = 3, ALIGNMENT = 32, MAX_NAME_BYTES = 65535, TEMPORARY_NAMES = 10
 /* Grows by doubling. */
 struct bytes {
     uint8_t *data;
-    size_t size, capacity;
+    size_t size, room;
 };
 
 struct vact_gguf_writer {
@@ -43,6 +44,11 @@ struct vact_gguf_writer {
 
 /* ---- errors ---- */
 
+const char *vact_gguf_writer_path(const vact_gguf_writer *w)
+{
+    return vact_path_end(w->path);
+}
+
 __attribute__((format(printf, 5, 6))) static vact_status refuse(vact_gguf_writer *w, vact_error *err, const char *kind,
                                                                 const char *name, const char *format, ...)
 {
@@ -52,7 +58,7 @@ __attribute__((format(printf, 5, 6))) static vact_status refuse(vact_gguf_writer
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     w->failed = VACT_EARG;
-    return vact_fail(err, VACT_EARG, "%s: %s %s: %s", vact_path_end(w->path), kind,
+    return vact_fail(err, VACT_EARG, "%s: %s %s: %s", vact_gguf_writer_path(w), kind,
                      vact_printable(shown, sizeof shown, name, strlen(name)), why);
 }
 
@@ -60,45 +66,37 @@ static vact_status system_failed(vact_gguf_writer *w, vact_error *err, const cha
 {
     const int reason = errno;
     w->failed = VACT_EIO;
-    return vact_fail(err, VACT_EIO, "%s: cannot %s: %s", vact_path_end(w->path), what, strerror(reason));
+    return vact_fail(err, VACT_EIO, "%s: cannot %s: %s", vact_gguf_writer_path(w), what, strerror(reason));
 }
 
 static vact_status no_memory(vact_gguf_writer *w, vact_error *err)
 {
     w->failed = VACT_ENOMEM;
-    return vact_fail(err, VACT_ENOMEM, "%s: no memory to describe it", vact_path_end(w->path));
+    return vact_fail(err, VACT_ENOMEM, "%s: no memory to describe it", vact_gguf_writer_path(w));
 }
 
 static vact_status failed_before(vact_gguf_writer *w, vact_error *err)
 {
-    return vact_fail(err, w->failed, "%s: writing has failed before", vact_path_end(w->path));
+    return vact_fail(err, w->failed, "%s: writing has failed before", vact_gguf_writer_path(w));
 }
 
 static vact_status out_of_order(vact_gguf_writer *w, vact_error *err, const char *why)
 {
     w->failed = VACT_EARG;
-    return vact_fail(err, VACT_EARG, "%s: %s", vact_path_end(w->path), why);
+    return vact_fail(err, VACT_EARG, "%s: %s", vact_gguf_writer_path(w), why);
 }
 
 /* ---- declarations ---- */
 
 static bool append(struct bytes *b, const void *data, size_t size)
 {
-    if (size > b->capacity - b->size) {
-        size_t capacity = b->capacity ? b->capacity : 256;
-        while (size > capacity - b->size) {
-            if (capacity > SIZE_MAX / 2)
-                return false;
-            capacity *= 2;
-        }
-        uint8_t *grown = realloc(b->data, capacity);
-        if (!grown)
-            return false;
-        b->data = grown;
-        b->capacity = capacity;
-    }
-    if (size > 0)
-        memcpy(b->data + b->size, data, size);
+    if (size == 0)
+        return true;
+    uint8_t *grown = size < SIZE_MAX - b->size ? vact_grown(b->data, &b->room, b->size + size, 1) : NULL;
+    if (!grown)
+        return false;
+    b->data = grown;
+    memcpy(b->data + b->size, data, size);
     b->size += size;
     return true;
 }
@@ -386,7 +384,7 @@ static vact_status check_target(vact_gguf_writer *w, vact_error *err)
     struct stat st;
     if (stat(w->path, &st) != 0 || S_ISREG(st.st_mode))
         return VACT_OK;
-    return vact_fail(err, VACT_EIO, "%s: %s", vact_path_end(w->path),
+    return vact_fail(err, VACT_EIO, "%s: %s", vact_gguf_writer_path(w),
                      S_ISDIR(st.st_mode) ? "is a directory, expected a file" : "is not a regular file");
 }
 

@@ -9,11 +9,23 @@ const char *vact_json_kind(const json_t *value)
     return value ? names[json_typeof(value)] : "missing";
 }
 
-vact_status vact_json_object(json_t **out, const char *name, const char *text, size_t length, vact_status wrong,
-                             vact_error *err)
+/* No fewer values than there are: each stands behind one of these, but strings may hold some, too. */
+static size_t count_values(const char *text, size_t length)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++)
+        n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return n;
+}
+
+vact_status vact_json_object(json_t **out, const char *name, const char *text, size_t length, size_t most,
+                             vact_status wrong, vact_error *err)
 {
     json_error_t where;
-    *out = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+    *out = NULL;
+    if (count_values(text, length) > most)
+        return vact_fail(err, wrong, "%s: found more than %zu values, expected fewer", name, most);
+    *out = json_loadb(length > 0 ? text : "", length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
     if (!*out && !where.text[0]) /* the parser has words for everything but this */
         return vact_fail(err, VACT_ENOMEM, "%s: out of memory", name);
     if (!*out)

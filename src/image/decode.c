@@ -54,17 +54,22 @@ static vact_status decode(vact_image *image, const char *name, const uint8_t *by
 
 vact_status vact_image_decode(vact_image *image, const char *name, const void *bytes, size_t size, vact_error *err)
 {
-    *image = (vact_image){ 0 };
     vact_error_clear(err);
+    if (!image || !name || (!bytes && size > 0))
+        return vact_fail(err, VACT_EARG, "vact_image_decode: image, name or bytes is NULL");
+    *image = (vact_image){ 0 };
     return decode(image, vact_path_end(name), bytes, size, err);
 }
 
 vact_status vact_image_load(vact_image *image, const char *path, vact_error *err)
 {
+    enum { MOST_BYTES = 1 << 30 }; /* VACT_MAX_PIXELS of 16-bit RGBA, uncompressed, are half of it */
     vact_mapping file;
-    *image = (vact_image){ 0 };
     vact_error_clear(err);
-    vact_status status = vact_mapping_open(&file, path, err);
+    if (!image || !path)
+        return vact_fail(err, VACT_EARG, "vact_image_load: %s is NULL", image ? "path" : "image");
+    *image = (vact_image){ 0 };
+    vact_status status = vact_mapping_copy(&file, path, MOST_BYTES, err); /* cameras write over pictures */
     if (status == VACT_OK)
         status = decode(image, vact_path_end(path), file.data, file.size, err);
     vact_mapping_close(&file);

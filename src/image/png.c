@@ -3,7 +3,10 @@
  * libpng brings every kind to 8-bit RGBA: palettes and small greys are expanded, 16 bits are scaled and rounded, a
  * transparent colour becomes alpha. Alpha is composited on black in plain 8-bit arithmetic. Interlaced files are read
  * as what they are, seven pictures on coarser grids, so one row is all the memory beside the pixels.
- * All other chunks, gamma and colour profiles among them, are skipped unread; checksums are checked in all. */
+ * All other chunks, gamma and colour profiles among them, are skipped unread; checksums are checked in all.
+ *
+ * Time: with the last row libpng unpacks all that follows it, a thousand bytes for each in the file, so no row is fed
+ * with much more than the bytes it may have. */
 #include "base/error.h"
 #include "image/decode.h"
 #include <assert.h>
@@ -13,6 +16,8 @@
 
 #include <png.h>
 
+enum { SLACK = 16384 }; /* bytes that a row may be fed with beside its own: libpng's buffer, what encoders leave */
+
 typedef struct job {
     png_structp png;
     png_infop info;
@@ -21,7 +26,8 @@ typedef struct job {
     const uint8_t *bytes;
     size_t left;
     uint8_t *row;
-    bool no_memory; /* the last allocation failed */
+    size_t fed, most_fed; /* packed bytes since this row began */
+    bool no_memory;       /* the last allocation failed */
     vact_error *err;
     vact_status status; /* once it failed */
 } job;
@@ -57,11 +63,18 @@ static void give(png_structp png, void *memory)
     free(memory);
 }
 
+static bool is_pixel_data(png_structp png)
+{
+    return png_get_io_chunk_type(png) == 0x49444154 /* IDAT */ && (png_get_io_state(png) & PNG_IO_CHUNK_DATA);
+}
+
 static void read_bytes(png_structp png, png_bytep out, size_t n)
 {
     job *j = png_get_io_ptr(png);
     if (n > j->left)
         png_error(png, "premature end of file");
+    if (is_pixel_data(png) && (j->fed += n) > j->most_fed)
+        png_error(png, "more data than pixels");
     memcpy(out, j->bytes, n);
     j->bytes += n;
     j->left -= n;
@@ -80,6 +93,7 @@ static void ask_for_rgba(png_structp png)
 static void read_rows(job *j, const vact_image *image, const vact_grid *grid, int32_t width, int32_t height)
 {
     for (int32_t y = 0; y < height; y++) {
+        j->fed = 0;
         png_read_row(j->png, j->row, NULL);
         vact_image_put_row(image, grid, y, j->row, width, 4);
     }
@@ -118,6 +132,7 @@ static vact_status decode(job *j, vact_image *image)
     const vact_status status = vact_image_take(image, j->name, width, height, j->err);
     if (status != VACT_OK)
         return status;
+    j->most_fed = 8 * (size_t)width + SLACK; /* 16-bit RGBA */
     ask_for_rgba(png);
     png_read_update_info(png, j->info);
     assert(png_get_rowbytes(png, j->info) == 4 * (size_t)width);

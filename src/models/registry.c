@@ -32,10 +32,10 @@ vact_status vact_arch_detect(const vact_arch **out, const vact_gguf *gguf, vact_
     char known[256], shown[80];
     vact_arch_list(known, sizeof known);
     const vact_gguf_value *value = vact_gguf_find(gguf, "general.architecture");
-    if (value && value->type != VACT_GGUF_STRING)
-        return vact_fail(err, VACT_EFORMAT, "%s: key general.architecture has type %s, expected string", gguf->path,
-                         vact_gguf_type_name(value->type));
     if (value) {
+        const vact_status status = vact_gguf_need(gguf, value->key, VACT_GGUF_STRING, VACT_GGUF_STRING, &value, err);
+        if (status != VACT_OK)
+            return status;
         const vact_gguf_text text = vact_gguf_get_text(value, 0);
         *out = vact_arch_find(text.data, (size_t)text.length);
         vact_gguf_format_value(value, shown, sizeof shown);

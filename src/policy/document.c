@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    MOST_VALUES = 1 << 22,            /* pictures are strings; the longest array is the noise */
+    MOST_PIXELS = 2 * VACT_MAX_PIXELS /* of all decoded pictures: small files can make large ones */
+};
+
 typedef struct reader {
     const char *name;   /* of the document */
     const char *folder; /* where relative paths start; NULL: no file is read */
@@ -72,8 +77,6 @@ static vact_status read_floats(const reader *r, const json_t *array, const char 
 
 static vact_status read_base64(const reader *r, const json_t *value, const char *field, const void **out, size_t *size)
 {
-    if (!value)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is missing, expected base64", r->name, field);
     if (!json_is_string(value))
         return wrong_kind(r, field, "a base64 string", value);
     const size_t length = json_string_length(value);
@@ -97,8 +100,6 @@ static vact_status expect_bytes(const reader *r, const char *field, size_t size,
 static vact_status read_int(const reader *r, const json_t *value, const char *field, int64_t lo, int64_t hi,
                             int32_t *out)
 {
-    if (!value)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field %s is missing, expected an integer", r->name, field);
     if (!json_is_integer(value))
         return wrong_kind(r, field, "an integer", value);
     const json_int_t v = json_integer_value(value);
@@ -197,9 +198,17 @@ static vact_status read_picture(const reader *r, const json_t *object, size_t i,
     const json_t *path = json_object_get(object, "path");
     const vact_status status =
         path ? load_picture(r, path, i, image) : decode_picture(r, json_object_get(object, "data"), i, image);
-    if (status == VACT_OK)
-        r->out->decoded[i] = *image;
-    return status;
+    if (status != VACT_OK)
+        return status;
+    int64_t pixels = 0;
+    r->out->decoded[i] = *image;
+    for (size_t j = 0; j <= i; j++)
+        pixels += (int64_t)r->out->decoded[j].width * r->out->decoded[j].height;
+    if (pixels > MOST_PIXELS)
+        return vact_fail(r->err, VACT_EINPUT,
+                         "%s: field images[%zu] makes %lld pixels of the pictures together, expected at most %d",
+                         r->name, i, (long long)pixels, MOST_PIXELS);
+    return VACT_OK;
 }
 
 static vact_status read_image(const reader *r, const json_t *object, size_t i, vact_image *image)
@@ -317,8 +326,11 @@ static vact_status read_noise(const reader *r, const json_t *array)
 
 static vact_status read_seed(const reader *r, const json_t *value)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return vact_fail(r->err, VACT_EINPUT, "%s: field seed is not an integer from 0 to 2^63-1", r->name);
+    if (!json_is_integer(value))
+        return wrong_kind(r, "seed", "an integer from 0 to 2^63-1", value);
+    if (json_integer_value(value) < 0)
+        return vact_fail(r->err, VACT_EINPUT, "%s: field seed is %lld, expected 0 to 2^63-1", r->name,
+                         (long long)json_integer_value(value));
     r->out->request.seed = (uint64_t)json_integer_value(value);
     r->out->request.has_seed = true;
     return VACT_OK;
@@ -352,16 +364,14 @@ static vact_status read_trace(const reader *r, const json_t *array)
     const char **patterns = vact_arena_take(&r->out->arena, n + 1, sizeof *patterns);
     if (!patterns)
         return no_memory(r);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_array_get(array, i);
-        if (!json_is_string(value))
-            return wrong_kind(r, "trace", "an array of name patterns", value);
-        patterns[i] = vact_arena_text(&r->out->arena, json_string_value(value), json_string_length(value));
-        if (!patterns[i])
-            return no_memory(r);
+    vact_status status = VACT_OK;
+    for (size_t i = 0; i < n && status == VACT_OK; i++) {
+        char field[FIELD];
+        snprintf(field, sizeof field, "trace[%zu]", i);
+        status = read_string(r, json_array_get(array, i), field, &patterns[i]);
     }
     r->out->trace = patterns;
-    return VACT_OK;
+    return status;
 }
 
 /* ---- the document ---- */
@@ -407,7 +417,7 @@ vact_status vact_document_parse(vact_document *out, const vact_model_info *info,
     vact_error_clear(err);
     const char *name = vact_path_end(source->name);
     json_t *root;
-    vact_status status = vact_json_object(&root, name, source->text, source->length, VACT_EINPUT, err);
+    vact_status status = vact_json_object(&root, name, source->text, source->length, MOST_VALUES, VACT_EINPUT, err);
     if (status != VACT_OK)
         return status;
     const reader r = { name, source->folder, info, out, err };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_VALUES = 1 << 25 }; /* traces are long */
+
 static vact_status read_actions(const char *name, const json_t *array, vact_arena *arena, const float **actions,
                                 int32_t *rows, int32_t *cols, vact_error *err)
 {
@@ -43,7 +45,7 @@ vact_status vact_document_actions(const char *name, const char *text, size_t len
     vact_error_clear(err);
     name = vact_path_end(name);
     json_t *root;
-    vact_status status = vact_json_object(&root, name, text, length, VACT_EINPUT, err);
+    vact_status status = vact_json_object(&root, name, text, length, MOST_VALUES, VACT_EINPUT, err);
     if (status != VACT_OK)
         return status;
     status = read_actions(name, json_object_get(root, "actions"), arena, actions, rows, cols, err);

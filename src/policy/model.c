@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "models/registry.h"
+#include "text/utf8.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,11 +104,13 @@ static vact_status bind(vact_model *model, vact_error *err)
 static vact_status read_cameras(vact_model *model, vact_error *err)
 {
     const char *file = model->gguf->path;
-    const vact_gguf_value *found = vact_gguf_find(model->gguf, "vact.cameras");
-    if (!found)
+    const vact_gguf_value *found = NULL;
+    if (!vact_gguf_find(model->gguf, "vact.cameras"))
         return VACT_OK;
-    if (found->type != VACT_GGUF_ARRAY || found->element != VACT_GGUF_STRING)
-        return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras is no array of strings", file);
+    const vact_status status =
+        vact_gguf_need(model->gguf, "vact.cameras", VACT_GGUF_ARRAY, VACT_GGUF_STRING, &found, err);
+    if (status != VACT_OK)
+        return status;
     if (found->count < 1 || found->count > VACT_MAX_VIEWS)
         return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras has %llu names, expected 1 to %d", file,
                          (unsigned long long)found->count, VACT_MAX_VIEWS);
@@ -115,10 +118,10 @@ static vact_status read_cameras(vact_model *model, vact_error *err)
     vact_gguf_texts names = vact_gguf_texts_begin(found);
     vact_gguf_text name;
     for (int32_t i = 0; cameras && vact_gguf_texts_next(&names, &name); i++) {
-        if (name.length < 1 || name.length > 64 || memchr(name.data, 0, (size_t)name.length))
-            return vact_fail(err, VACT_EFORMAT,
-                             "%s: key vact.cameras[%d] has %llu characters, expected 1 to 64, no NUL", file, i,
-                             (unsigned long long)name.length);
+        if (name.length < 1 || name.length > 64 || memchr(name.data, 0, (size_t)name.length) ||
+            vact_utf8_valid(name.data, (size_t)name.length) < name.length)
+            return vact_fail(err, VACT_EFORMAT, "%s: key vact.cameras[%d] is no name, expected 1 to 64 bytes of UTF-8",
+                             file, i);
         cameras[i] = vact_arena_text(&model->arena, name.data, (size_t)name.length);
         if (!cameras[i])
             return vact_fail(err, VACT_ENOMEM, "%s: out of memory", file);

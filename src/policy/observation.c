@@ -146,15 +146,14 @@ static vact_status observe_images(vact_session *s, const vact_request *q, vact_e
 
 /* ---- the instruction ---- */
 
-static vact_status encode_text(vact_session *s, const char *text, const int32_t **tokens, int32_t *n_tokens,
-                               vact_error *err)
+static vact_status encode_text(vact_session *s, const char *text, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
     const size_t length = strnlen(text, VACT_MAX_TEXT + 1);
     if (!s->encoder)
         return vact_fail(err, VACT_EINPUT,
-                         "the request has text, but this policy came without a tokenizer: expected "
-                         "tokens, or a tokenizer in the file or the settings");
+                         "the request has text, but this policy came without a tokenizer: expected tokens, or a "
+                         "tokenizer in the file or the settings");
     if (length > VACT_MAX_TEXT)
         return vact_fail(err, VACT_EINPUT, "text is longer than %d bytes", VACT_MAX_TEXT);
     const size_t valid = vact_utf8_valid(text, length);
@@ -162,34 +161,32 @@ static vact_status encode_text(vact_session *s, const char *text, const int32_t 
         return vact_fail(err, VACT_EINPUT, "text is not UTF-8 at byte %zu", valid);
     const int n = s->model->arch->prompt(s->prompt, sizeof s->prompt, text);
     size_t found;
-    const vact_status status = vact_encode(s->encoder, s->prompt, (size_t)n, true, tokens, &found, err);
+    const vact_status status = vact_encode(s->encoder, s->prompt, (size_t)n, true, &s->tokens, &found, err);
     if (status == VACT_OK && found > (size_t)info->max_tokens)
         return vact_fail(err, VACT_EINPUT, "text is %zu tokens long in the policy's template, expected at most %d",
                          found, info->max_tokens);
-    *n_tokens = (int32_t)found;
+    s->n_tokens = (int32_t)found;
     return status;
 }
 
-static vact_status observe_instruction(vact_session *s, const vact_request *q, vact_observation *out, vact_error *err)
+static vact_status observe_instruction(vact_session *s, const vact_request *q, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
-    out->tokens = q->tokens;
-    out->n_tokens = q->n_tokens;
+    s->tokens = q->tokens;
+    s->n_tokens = q->n_tokens;
     if (q->text && q->n_tokens)
         return vact_fail(err, VACT_EINPUT, "text and tokens are both given, expected one of them");
-    if (q->text) {
-        const vact_status status = encode_text(s, q->text, &out->tokens, &out->n_tokens, err);
-        if (status != VACT_OK)
-            return status;
-    }
-    if (out->n_tokens < 1 || out->n_tokens > info->max_tokens)
-        return vact_fail(err, VACT_EINPUT, "the request has %d tokens, expected 1 to %d", out->n_tokens,
+    const vact_status status = q->text ? encode_text(s, q->text, err) : VACT_OK;
+    if (status != VACT_OK)
+        return status;
+    if (s->n_tokens < 1 || s->n_tokens > info->max_tokens)
+        return vact_fail(err, VACT_EINPUT, "the request has %d tokens, expected 1 to %d", s->n_tokens,
                          info->max_tokens);
-    if (!out->tokens)
-        return vact_fail(err, VACT_EINPUT, "the request has %d tokens, but tokens is NULL", out->n_tokens);
-    for (int32_t i = 0; i < out->n_tokens; i++)
-        if (out->tokens[i] < 0 || out->tokens[i] >= info->vocab_size)
-            return vact_fail(err, VACT_EINPUT, "tokens[%d] is %d, expected 0 to %d", i, out->tokens[i],
+    if (!s->tokens)
+        return vact_fail(err, VACT_EINPUT, "the request has %d tokens, but tokens is NULL", s->n_tokens);
+    for (int32_t i = 0; i < s->n_tokens; i++)
+        if (s->tokens[i] < 0 || s->tokens[i] >= info->vocab_size)
+            return vact_fail(err, VACT_EINPUT, "tokens[%d] is %d, expected 0 to %d", i, s->tokens[i],
                              info->vocab_size - 1);
     return VACT_OK;
 }
@@ -240,14 +237,14 @@ static vact_status check_units(const char *name, vact_units units, vact_error *e
     return vact_fail(err, VACT_EINPUT, "%s is %d, expected VACT_UNITS_REAL or VACT_UNITS_MODEL", name, (int)units);
 }
 
-vact_status vact_observe(vact_session *s, const vact_request *q, vact_observation *out, vact_error *err)
+vact_status vact_observe(vact_session *s, const vact_request *q, vact_error *err)
 {
     const vact_model_info *info = &s->model->info;
     vact_status status = check_units("state_units", q->state_units, err);
     if (status == VACT_OK)
         status = check_units("action_units", q->action_units, err);
     if (status == VACT_OK)
-        status = observe_instruction(s, q, out, err);
+        status = observe_instruction(s, q, err);
     if (status == VACT_OK)
         status = observe_state(s, q, err);
     if (status == VACT_OK && q->noise)

@@ -60,12 +60,12 @@ static void denoise(vact_session *s, const float *noise)
     }
 }
 
-static vact_status expect_progress(vact_session *s, const vact_request *q, int32_t n_tokens, vact_error *err)
+static vact_status expect_progress(vact_session *s, const vact_request *q, vact_error *err)
 {
     if (!s->run.progress)
         return VACT_OK;
     vact_cost cost;
-    const vact_status status = vact_plan_cost(s, vact_request_views(q), n_tokens, &cost, err);
+    const vact_status status = vact_plan_cost(s, vact_request_views(q), s->n_tokens, &cost, err);
     s->run.flops = 0;
     s->run.all_flops = cost.prefix.flops + cost.denoise.flops + (q->image_embeddings ? 0 : cost.vision.flops);
     return status;
@@ -80,10 +80,9 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     err = err ? err : &unheard;
     const vact_model_info *info = &s->model->info;
     const double start = vact_clock_ms();
-    vact_observation seen;
-    vact_status status = vact_observe(s, q, &seen, err);
+    vact_status status = vact_observe(s, q, err);
     if (status == VACT_OK)
-        status = expect_progress(s, q, seen.n_tokens, err);
+        status = expect_progress(s, q, err);
     if (status != VACT_OK)
         return status;
 
@@ -95,7 +94,7 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     encode_views(s, q, embedded);
     const double vision_end = vact_clock_ms();
     s->model->arch->prefix(&s->run, s->model->bound, s->memory,
-                           &(vact_prefix_input){ embedded, seen.tokens, seen.n_tokens, s->proprioception });
+                           &(vact_prefix_input){ embedded, s->tokens, s->n_tokens, s->proprioception });
     const double prefix_end = vact_clock_ms();
     const uint64_t seed = q->noise ? 0 : q->has_seed ? q->seed : vact_noise_seed();
     if (!q->noise)

@@ -1,6 +1,7 @@
 #include "policy/traces.h"
 
 #include "base/error.h"
+#include "base/grow.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,6 @@ vact_status vact_traces_open(vact_traces *traces, const char *const *patterns, v
     return traces->matched ? VACT_OK : vact_fail(err, VACT_ENOMEM, "out of memory for traces");
 }
 
-static bool make_room(vact_traces *t)
-{
-    if (t->n < t->room)
-        return true;
-    const size_t room = t->room ? 2 * t->room : 64;
-    vact_traced *more = realloc(t->list, room * sizeof *more);
-    if (!more)
-        return false;
-    t->list = more;
-    t->room = room;
-    return true;
-}
-
 void vact_traces_keep(void *traces, const char *name, const float *values, int32_t rows, int32_t cols)
 {
     vact_traces *t = traces;
@@ -40,7 +28,9 @@ void vact_traces_keep(void *traces, const char *name, const float *values, int32
     const size_t count = (size_t)rows * (size_t)cols;
     float *copy = vact_arena_take(&t->arena, count, sizeof *copy);
     const char *kept = vact_arena_text(&t->arena, name, strlen(name));
-    if (!copy || !kept || !make_room(t)) {
+    vact_traced *list = vact_grown(t->list, &t->room, t->n + 1, sizeof *list);
+    t->list = list ? list : t->list;
+    if (!copy || !kept || !list) {
         t->out_of_memory = true;
         return;
     }

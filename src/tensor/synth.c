@@ -1,23 +1,16 @@
 #include "tensor/synth.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { CHUNK = 1 << 16 }; /* values made and written at a time */
 
-static uint64_t fnv1a64(const char *text)
-{
-    uint64_t h = 0xCBF29CE484222325u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001B3u;
-    return h;
-}
-
 void vact_synth_noise(float *out, const char *name, uint64_t seed, uint64_t first, size_t n)
 {
-    const uint64_t start = seed ^ fnv1a64(name);
+    const uint64_t start = seed ^ vact_hash(VACT_HASH_START, name, strlen(name));
     for (size_t i = 0; i < n; i++) {
         uint64_t z = start + (first + i + 1) * 0x9E3779B97F4A7C15u;
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

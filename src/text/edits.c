@@ -13,23 +13,6 @@ void vact_edits_close(vact_edits *edits)
     edits->n = 0;
 }
 
-size_t vact_edits_growth(const vact_edits *edits)
-{
-    size_t growth = 1;
-    for (size_t i = 0; i < edits->n; i++) {
-        const vact_edit *edit = &edits->edits[i];
-        if (edit->kind == VACT_EDIT_FORM)
-            growth *= edit->compatible ? 11 : 3; /* the most of any character: UAX 15, table 4 */
-        else if (edit->kind == VACT_EDIT_PREPEND)
-            growth += edit->length;
-        else if (edit->pattern.regex || edit->length > edit->pattern.length)
-            growth *= 1 + edit->length; /* of one byte, or of an empty match */
-        if (growth > 1024)
-            return 1024; /* buffers grow where a step blows a text up more */
-    }
-    return growth;
-}
-
 static bool reserve_codes(vact_editor *editor, size_t need)
 {
     int32_t *codes = vact_grown(editor->codes, &editor->codes_room, need, sizeof *codes);
@@ -41,11 +24,13 @@ static bool reserve_codes(vact_editor *editor, size_t need)
     return codes && scratch;
 }
 
+/* Blanks that become U+2581, and the normal forms C and D (UAX 15, table 4), make 3 bytes of one at most. What a file
+ * says of its steps could make any number, so there the buffers wait for the text. */
 bool vact_editor_reserve(vact_editor *editor, const vact_edits *edits, size_t bytes)
 {
     bool ok = true;
     for (size_t i = 0; i < edits->n && ok; i++)
-        ok = vact_text_reserve(&editor->texts[i % 2], bytes) &&
+        ok = vact_text_reserve(&editor->texts[i % 2], 3 * bytes + VACT_SLACK) &&
              (edits->edits[i].kind != VACT_EDIT_FORM || reserve_codes(editor, bytes + LONGEST_DECOMPOSITION));
     return ok;
 }
@@ -142,7 +127,7 @@ static vact_status replace(const vact_edit *edit, const vact_matcher *matcher, c
         from = search.end;
     }
     if (found == VACT_FOUND_TROUBLE)
-        return VACT_EMODEL;
+        return VACT_EINPUT;
     return vact_text_add(out, text + from, length - from) ? VACT_OK : VACT_ENOMEM;
 }
 

@@ -8,6 +8,7 @@
  *   word           symbols -> merges -> ids */
 #include "base/error.h"
 #include "text/parts.h"
+#include "text/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -30,7 +31,7 @@ struct vact_encoder {
     uint64_t *queue;        /* rank << 32 | position, a heap with the lowest on top */
     int32_t *ids;
     size_t symbols_room, queue_room, ids_room;
-    size_t n_queue, n_ids;
+    size_t n_symbols, n_queue, n_ids;
     vact_status status; /* the first failure of this text */
 };
 
@@ -62,18 +63,13 @@ static bool reserve_symbols(vact_encoder *e, size_t need)
     return symbols && queue;
 }
 
-/* For a text of so many bytes. */
+/* For an ordinary text of so many bytes: one symbol for each at most, whatever the steps make of it. */
 static bool reserve(vact_encoder *e, size_t bytes)
 {
-    const vact_tokenizer *t = e->t;
-    const size_t growth = vact_edits_growth(&t->normaliser) * vact_edits_growth(&t->opening);
-    const size_t widest = growth > 3 ? growth : 3; /* U+FFFD has 3 bytes */
-    if (bytes > SIZE_MAX / 64 / widest)
-        return false;
-    const size_t most = widest * bytes + 16;
-    return vact_text_reserve(&e->clean, 3 * bytes + 16) && vact_editor_reserve(&e->normaliser, &t->normaliser, most) &&
-           vact_editor_reserve(&e->opening, &t->opening, most) && reserve_symbols(e, most) &&
-           reserve_ids(e, most + t->n_prefix + t->n_suffix);
+    return bytes < PTRDIFF_MAX / 4 && vact_text_reserve(&e->clean, 3 * bytes + VACT_SLACK) && /* U+FFFD has 3 bytes */
+           vact_editor_reserve(&e->normaliser, &e->t->normaliser, bytes) &&
+           vact_editor_reserve(&e->opening, &e->t->opening, bytes) && reserve_symbols(e, bytes + VACT_SLACK) &&
+           reserve_ids(e, bytes + VACT_SLACK);
 }
 
 static bool add_id(vact_encoder *e, int32_t id)
@@ -131,9 +127,10 @@ static void look_at(vact_encoder *e, uint32_t position)
 }
 
 /* Lowest rank first, leftmost among equals. An entry whose symbol has another rank by now is out of date. */
-static void merge_all(vact_encoder *e, size_t n)
+static void merge_all(vact_encoder *e)
 {
     struct symbol *symbols = e->symbols;
+    const size_t n = e->n_symbols;
     e->n_queue = 0;
     for (size_t i = 0; i < n; i++) {
         symbols[i].prev = i > 0 ? (uint32_t)i - 1 : NONE;
@@ -161,35 +158,37 @@ static void merge_all(vact_encoder *e, size_t n)
 
 /* ---- words ---- */
 
-/* A character without a piece: its bytes, or the unknown token, or nothing. The number of symbols. */
-static size_t put_unknown(const vact_tokenizer *t, struct symbol *symbols, size_t n, const char *text, size_t length)
+/* A character without a piece: its bytes, or the unknown token, or nothing. */
+static void put_unknown(vact_encoder *e, const char *text, size_t length)
 {
+    const vact_tokenizer *t = e->t;
+    struct symbol *symbols = e->symbols;
+    size_t *n = &e->n_symbols;
     bool bytes = t->byte_fallback;
     for (size_t i = 0; i < length && bytes; i++)
         bytes = t->byte_ids[(uint8_t)text[i]] >= 0;
-    if (bytes) {
-        for (size_t i = 0; i < length; i++)
-            symbols[n++].id = t->byte_ids[(uint8_t)text[i]];
-        return n;
-    }
-    if (t->unk >= 0 && !(t->fuse_unk && n > 0 && symbols[n - 1].id == t->unk))
-        symbols[n++].id = t->unk;
-    return n;
+    for (size_t i = 0; i < length && bytes; i++)
+        symbols[(*n)++].id = t->byte_ids[(uint8_t)text[i]];
+    if (!bytes && t->unk >= 0 && !(t->fuse_unk && *n > 0 && symbols[*n - 1].id == t->unk))
+        symbols[(*n)++].id = t->unk;
 }
 
-static size_t put_symbols(const vact_tokenizer *t, struct symbol *symbols, const char *text, size_t length)
+static bool put_symbols(vact_encoder *e, const char *text, size_t length)
 {
-    size_t n = 0;
+    const vact_tokenizer *t = e->t;
+    e->n_symbols = 0;
     for (size_t at = 0, size = 1; at < length; at += size) {
         if (!t->byte_level)
             size = (size_t)utf8proc_utf8class[(uint8_t)text[at]];
+        if (!reserve_symbols(e, e->n_symbols + size))
+            return fail(e, VACT_ENOMEM);
         const int32_t id = t->byte_level ? t->byte_ids[(uint8_t)text[at]] : vact_tokenizer_find(t, text + at, size);
         if (id >= 0)
-            symbols[n++].id = id;
+            e->symbols[e->n_symbols++].id = id;
         else
-            n = put_unknown(t, symbols, n, text + at, size);
+            put_unknown(e, text + at, size);
     }
-    return n;
+    return true;
 }
 
 /* The piece that the word is, or -1. */
@@ -213,13 +212,15 @@ static bool word(vact_encoder *e, const char *text, size_t length)
     const int32_t whole = e->t->ignore_merges ? whole_word(e->t, text, length) : -1;
     if (whole >= 0)
         return add_id(e, whole);
-    if (length >= NONE || !reserve_symbols(e, length) || !reserve_ids(e, e->n_ids + length))
+    if (length >= NONE)
         return fail(e, VACT_ENOMEM);
-    const size_t n = put_symbols(e->t, e->symbols, text, length);
-    merge_all(e, n);
-    for (uint32_t i = n > 0 ? 0 : NONE; i != NONE; i = e->symbols[i].next)
-        e->ids[e->n_ids++] = e->symbols[i].id;
-    return true;
+    if (!put_symbols(e, text, length))
+        return false;
+    merge_all(e);
+    bool ok = true;
+    for (uint32_t i = e->n_symbols > 0 ? 0 : NONE; i != NONE && ok; i = e->symbols[i].next)
+        ok = add_id(e, e->symbols[i].id);
+    return ok;
 }
 
 /* ---- splits ---- */
@@ -269,7 +270,7 @@ static bool split(vact_encoder *e, size_t step, const char *text, size_t length)
         from = search.end;
     }
     if (found == VACT_FOUND_TROUBLE)
-        return fail(e, VACT_EMODEL);
+        return fail(e, VACT_EINPUT);
     if (length > from && !add_part(e, step, text, &span, from, length, how->invert))
         return false;
     return close_span(e, step, text, &span);
@@ -296,8 +297,9 @@ static int32_t char_after(const char *text, size_t length, size_t at, size_t *si
 
 static bool is_white(int32_t c)
 {
-    return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
-           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+#define OR_IN(first, last) || (c >= 0x##first && c <= 0x##last)
+    return false VACT_WHITE(OR_IN);
+#undef OR_IN
 }
 
 /* Unicode's \w: letters, marks, decimal digits, letter numbers, connectors, joiners, and letters in circles. */
@@ -364,26 +366,14 @@ static bool gaps(vact_encoder *e, bool raw, const char *text, size_t length, boo
 
 /* ---- the whole ---- */
 
-/* Bytes of the valid character at the beginning; 0: there is none. */
-static size_t char_size(const char *text, size_t length)
-{
-    int32_t code = 0;
-    if ((uint8_t)*text < 0x80)
-        return 1;
-    const utf8proc_ssize_t size = utf8proc_iterate((const uint8_t *)text, (utf8proc_ssize_t)length, &code);
-    return size > 0 ? (size_t)size : 0;
-}
-
 static bool clean(vact_encoder *e, const char *text, size_t length)
 {
     bool ok = true;
     e->clean.length = 0;
     for (size_t at = 0; at < length && ok;) {
-        const size_t from = at;
-        size_t size = 0;
-        while (at < length && (size = char_size(text + at, length - at)) > 0)
-            at += size;
-        ok = vact_text_add(&e->clean, text + from, at - from);
+        const size_t n = vact_utf8_valid(text + at, length - at);
+        ok = vact_text_add(&e->clean, text + at, n);
+        at += n;
         if (at < length) {
             ok = ok && vact_text_add(&e->clean, "\xEF\xBF\xBD", 3);
             at++;
@@ -424,13 +414,21 @@ vact_status vact_encode(vact_encoder *encoder, const char *text, size_t length, 
     return VACT_OK;
 }
 
+/* Where expressions run without JIT, the first search allocates. False: no memory. */
+static bool warm_up(vact_encoder *e)
+{
+    const int32_t *ids;
+    size_t n;
+    return vact_encode(e, "a", 1, false, &ids, &n, NULL) != VACT_ENOMEM;
+}
+
 vact_status vact_encoder_open(vact_encoder **out, const vact_tokenizer *tokenizer, size_t bytes, vact_error *err)
 {
     *out = NULL;
     vact_encoder *e = calloc(1, sizeof *e);
     if (e)
         e->t = tokenizer;
-    if (!e || !vact_matcher_open(&e->matcher) || !reserve(e, bytes)) {
+    if (!e || !vact_matcher_open(&e->matcher) || !reserve(e, bytes) || !warm_up(e)) {
         vact_encoder_close(&e);
         return vact_fail(err, VACT_ENOMEM, "no memory to encode texts of %zu bytes", bytes);
     }

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY(name) "tokenizer.ggml." name
-
 typedef struct reader {
     const vact_gguf *gguf;
     vact_tokenizer *t;
@@ -40,34 +38,10 @@ static vact_status no_memory(const reader *r)
     return vact_fail(r->err, VACT_ENOMEM, "%s: no memory for a tokenizer", r->gguf->path);
 }
 
-typedef struct shown {
-    char text[80];
-} shown;
-
-static const char *show(shown *out, vact_gguf_text text)
-{
-    return vact_printable(out->text, sizeof out->text, text.data, text.length);
-}
-
-/* The value of a key that must be there, of its type. */
-static vact_status find(const reader *r, const char *key, vact_gguf_type type, vact_gguf_type element,
-                        const vact_gguf_value **out)
-{
-    const vact_gguf_value *value = *out = vact_gguf_find(r->gguf, key);
-    const char *array = type == VACT_GGUF_ARRAY ? "array of " : "";
-    if (!value)
-        return refuse(r, VACT_EFORMAT, key, "is missing, expected %s%s", array, vact_gguf_type_name(element));
-    if (value->type != type || value->element != element)
-        return refuse(r, VACT_EFORMAT, key, "found %s%s, expected %s%s",
-                      value->type == VACT_GGUF_ARRAY ? "array of " : "", vact_gguf_type_name(value->element), array,
-                      vact_gguf_type_name(element));
-    return VACT_OK;
-}
-
 static vact_status find_text(const reader *r, const char *key, vact_gguf_text *out)
 {
     const vact_gguf_value *value = NULL;
-    const vact_status status = find(r, key, VACT_GGUF_STRING, VACT_GGUF_STRING, &value);
+    const vact_status status = vact_gguf_need(r->gguf, key, VACT_GGUF_STRING, VACT_GGUF_STRING, &value, r->err);
     if (status == VACT_OK)
         *out = vact_gguf_get_text(value, 0);
     return status;
@@ -79,7 +53,7 @@ static vact_status read_bool(const reader *r, const char *key, bool standard, bo
     *out = standard;
     if (!vact_gguf_find(r->gguf, key))
         return VACT_OK;
-    const vact_status status = find(r, key, VACT_GGUF_BOOL, VACT_GGUF_BOOL, &value);
+    const vact_status status = vact_gguf_need(r->gguf, key, VACT_GGUF_BOOL, VACT_GGUF_BOOL, &value, r->err);
     if (status == VACT_OK)
         *out = vact_gguf_get_uint(value, 0) != 0;
     return status;
@@ -92,7 +66,7 @@ static vact_status read_id(const reader *r, const char *key, int32_t standard, i
     vact_status status = VACT_OK;
     uint64_t id = (uint64_t)standard;
     if (standard < 0 || vact_gguf_find(r->gguf, key)) {
-        status = find(r, key, VACT_GGUF_U32, VACT_GGUF_U32, &value);
+        status = vact_gguf_need(r->gguf, key, VACT_GGUF_U32, VACT_GGUF_U32, &value, r->err);
         id = status == VACT_OK ? vact_gguf_get_uint(value, 0) : 0;
     }
     if (status == VACT_OK && id >= (uint64_t)r->t->size)
@@ -103,12 +77,6 @@ static vact_status read_id(const reader *r, const char *key, int32_t standard, i
 
 /* ---- pieces ---- */
 
-/* Control tokens and unknown ones too: a special token that is spelled out in a text is always read as such. */
-static bool is_added(int64_t kind)
-{
-    return kind == VACT_PIECE_CONTROL || kind == VACT_PIECE_USER || kind == VACT_PIECE_UNKNOWN;
-}
-
 /* Without the key all pieces are normal. */
 static int64_t kind_of(const vact_gguf_value *kinds, uint64_t id)
 {
@@ -117,9 +85,9 @@ static int64_t kind_of(const vact_gguf_value *kinds, uint64_t id)
 
 static vact_status find_pieces(const reader *r, const vact_gguf_value **tokens, const vact_gguf_value **kinds)
 {
-    vact_status status = find(r, KEY("tokens"), VACT_GGUF_ARRAY, VACT_GGUF_STRING, tokens);
+    vact_status status = vact_gguf_need(r->gguf, KEY("tokens"), VACT_GGUF_ARRAY, VACT_GGUF_STRING, tokens, r->err);
     if (status == VACT_OK && vact_gguf_find(r->gguf, KEY("token_type")))
-        status = find(r, KEY("token_type"), VACT_GGUF_ARRAY, VACT_GGUF_I32, kinds);
+        status = vact_gguf_need(r->gguf, KEY("token_type"), VACT_GGUF_ARRAY, VACT_GGUF_I32, kinds, r->err);
     if (status != VACT_OK)
         return status;
     if ((*tokens)->count < 1 || (*tokens)->count > VACT_MAX_PIECES)
@@ -144,11 +112,11 @@ static vact_status make_tables(reader *r, const vact_gguf_value *tokens, const v
         if (kind < VACT_PIECE_NORMAL || kind > VACT_PIECE_BYTE)
             return refuse(r, VACT_EFORMAT, KEY("token_type"), "element %" PRIu64 " is %" PRId64 ", expected 1 to 6", id,
                           kind);
-        if (is_added(kind) &&
+        if (vact_kind_is_added(kind) &&
             vact_utf8_valid(text.data, text.length) < text.length) /* it is searched for in texts that are */
             return refuse(r, VACT_EFORMAT, KEY("tokens"), "piece %" PRIu64 " is not UTF-8", id);
         bytes += text.length;
-        n_added += is_added(kind) && text.length > 0;
+        n_added += vact_kind_is_added(kind) && text.length > 0;
     }
     r->t = vact_tokenizer_new((int32_t)tokens->count, bytes, n_added);
     return r->t ? VACT_OK : no_memory(r);
@@ -167,12 +135,13 @@ static vact_status read_pieces(reader *r)
     for (vact_gguf_texts texts = vact_gguf_texts_begin(tokens); vact_gguf_texts_next(&texts, &text); id++) {
         const vact_piece_kind kind = (vact_piece_kind)kind_of(kinds, (uint64_t)id);
         const bool model = text.length > 0 && kind != VACT_PIECE_UNUSED;
-        shown token;
+        char shown[80];
         bool there = false;
         if (model && vact_tokenizer_find(r->t, text.data, text.length) >= 0)
-            return refuse(r, VACT_EFORMAT, KEY("tokens"), "found \"%s\" twice, expected it once", show(&token, text));
+            return refuse(r, VACT_EFORMAT, KEY("tokens"), "found \"%s\" twice, expected it once",
+                          vact_printable(shown, sizeof shown, text.data, text.length));
         vact_tokenizer_add(r->t, id, text.data, text.length, kind, model);
-        if (!is_added(kind) || text.length == 0)
+        if (!vact_kind_is_added(kind) || text.length == 0)
             continue;
         r->t->added[r->t->n_added].id = id;
         if (!vact_trie_put(&r->t->raw, text.data, text.length, (uint32_t)r->t->n_added++, &there))
@@ -188,7 +157,7 @@ static vact_status read_merges(const reader *r)
 {
     static const char key[] = KEY("merges");
     const vact_gguf_value *merges = NULL;
-    const vact_status status = find(r, key, VACT_GGUF_ARRAY, VACT_GGUF_STRING, &merges);
+    const vact_status status = vact_gguf_need(r->gguf, key, VACT_GGUF_ARRAY, VACT_GGUF_STRING, &merges, r->err);
     if (status != VACT_OK)
         return status;
     if (merges->count >= VACT_NO_RANK)
@@ -196,27 +165,18 @@ static vact_status read_merges(const reader *r)
     uint32_t rank = 0;
     vact_gguf_text text;
     for (vact_gguf_texts texts = vact_gguf_texts_begin(merges); vact_gguf_texts_next(&texts, &text); rank++) {
-        char whole[2 * VACT_MAX_PIECE_BYTES];
-        shown merge;
-        const char *space =
-            text.length > 1 && text.length <= sizeof whole ? memchr(text.data + 1, ' ', text.length - 1) : NULL;
-        const size_t n = space ? (size_t)(space - text.data) : 0, rest = space ? text.length - n - 1 : 0;
-        const int32_t left = vact_tokenizer_find(r->t, text.data, n);
-        const int32_t right = vact_tokenizer_find(r->t, text.data + n + 1, rest);
-        if (!space || left < 0 || right < 0)
-            return refuse(r, VACT_EFORMAT, key, "element %u is \"%s\", expected two pieces", rank, show(&merge, text));
-        memcpy(whole, text.data, n);
-        memcpy(whole + n, space + 1, rest);
-        const int32_t result = vact_tokenizer_find(r->t, whole, n + rest);
-        if (result < 0)
-            return refuse(r, VACT_EFORMAT, key, "element %u is \"%s\", which makes no piece", rank, show(&merge, text));
-        vact_merge *slot = vact_merges_slot(&r->t->merges, left, right);
-        if (!slot)
-            return no_memory(r);
-        if (slot->rank == VACT_NO_RANK) { /* the first of two wins */
-            slot->rank = rank;
-            slot->result = result;
+        char why[128];
+        vact_gguf_text left = text, right = { 0 };
+        const char *space = text.length > 1 ? memchr(text.data + 1, ' ', text.length - 1) : NULL;
+        if (space) {
+            left.length = (uint64_t)(space - text.data);
+            right = (vact_gguf_text){ space + 1, text.length - left.length - 1 };
         }
+        vact_merge *slot = vact_merges_add(r->t, left, right, why);
+        if (!slot)
+            return why[0] ? refuse(r, VACT_EFORMAT, key, "element %u %s", rank, why) : no_memory(r);
+        if (slot->rank == VACT_NO_RANK) /* the first of two wins */
+            slot->rank = rank;
     }
     return VACT_OK;
 }
@@ -226,7 +186,7 @@ static vact_status read_merges(const reader *r)
 static vact_status read_byte_level(const reader *r, bool *add_bos)
 {
     vact_gguf_text pre = { "default", strlen("default") }; /* as llama.cpp takes a file without the key */
-    shown name;
+    char shown[80];
     bool space = false;
     vact_status status = vact_gguf_find(r->gguf, KEY("pre")) ? find_text(r, KEY("pre"), &pre) : VACT_OK;
     if (status == VACT_OK)
@@ -237,7 +197,8 @@ static vact_status read_byte_level(const reader *r, bool *add_bos)
         return refuse(r, VACT_EMODEL, KEY("add_space_prefix"), "is true, expected false for the model gpt2");
     const vact_recipe *recipe = vact_recipe_find(pre.data, pre.length);
     if (!recipe)
-        return refuse(r, VACT_EMODEL, KEY("pre"), "\"%s\" is not supported", show(&name, pre));
+        return refuse(r, VACT_EMODEL, KEY("pre"), "\"%s\" is not supported",
+                      vact_printable(shown, sizeof shown, pre.data, pre.length));
     r->t->byte_level = true;
     *add_bos = recipe->add_bos;
     status = vact_recipe_use(recipe, r->t, r->gguf->path, r->err);
@@ -249,7 +210,7 @@ static vact_status read_byte_level(const reader *r, bool *add_bos)
 static vact_status read_scores(const reader *r)
 {
     const vact_gguf_value *scores = NULL;
-    const vact_status status = find(r, KEY("scores"), VACT_GGUF_ARRAY, VACT_GGUF_F32, &scores);
+    const vact_status status = vact_gguf_need(r->gguf, KEY("scores"), VACT_GGUF_ARRAY, VACT_GGUF_F32, &scores, r->err);
     if (status != VACT_OK)
         return status;
     if (scores->count != (uint64_t)r->t->size)
@@ -310,14 +271,14 @@ static vact_status read_around(const reader *r, bool standard_bos)
 static vact_status read_all(reader *r)
 {
     vact_gguf_text model;
-    shown name;
+    char shown[80];
     vact_status status = find_text(r, KEY("model"), &model);
     if (status != VACT_OK)
         return status;
-    r->sentencepiece = model.length == 5 && memcmp(model.data, "llama", 5) == 0;
-    if (!r->sentencepiece && !(model.length == 4 && memcmp(model.data, "gpt2", 4) == 0))
+    r->sentencepiece = vact_text_is(model.data, model.length, "llama");
+    if (!r->sentencepiece && !vact_text_is(model.data, model.length, "gpt2"))
         return refuse(r, VACT_EMODEL, KEY("model"), "\"%s\" is not supported, expected gpt2 or llama",
-                      show(&name, model));
+                      vact_printable(shown, sizeof shown, model.data, model.length));
     bool add_bos = true;
     status = read_pieces(r);
     if (status == VACT_OK)
@@ -337,6 +298,10 @@ bool vact_tokenizer_in_gguf(const vact_gguf *gguf)
 vact_status vact_tokenizer_from_gguf(vact_tokenizer **out, const vact_gguf *gguf, vact_error *err)
 {
     reader r = { .gguf = gguf, .err = err };
+    *out = NULL;
+    if (!vact_tokenizer_in_gguf(gguf))
+        return vact_fail(err, VACT_EFORMAT,
+                         "%s: holds no tokenizer; vact inspect --embed-tokenizer writes a copy that does", gguf->path);
     const vact_status status = read_all(&r);
     if (status != VACT_OK)
         vact_tokenizer_close(&r.t);

@@ -13,7 +13,9 @@
 #define VACT_TEXT_PARTS_H
 
 #include "base/arena.h"
+#include "base/grow.h"
 #include "text/tokenizer.h"
+#include <string.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -22,16 +24,16 @@ enum {
     VACT_MAX_PIECES = 1 << 21,   /* largest id + 1 */
     VACT_MAX_PIECE_BYTES = 1024, /* keeps every search that starts anew at each byte linear */
     VACT_MAX_STEPS = 8,          /* of a kind */
-    VACT_MAX_AROUND = 4          /* special tokens before, and after, every text */
+    VACT_MAX_AROUND = 4,         /* special tokens before, and after, every text */
+    VACT_SLACK = 64              /* bytes or symbols that steps put around an ordinary text */
 };
+
+#define KEY(name) "tokenizer.ggml." name
 
 /* U+2581, which stands for a blank in SentencePiece vocabularies. */
 #define VACT_BLANK "\xE2\x96\x81"
 
-/* ---- growing arrays ---- */
-
-/* `array` with room for `need` elements, its contents kept; NULL when memory is out: then it is as before. */
-void *vact_grown(void *array, size_t *room, size_t need, size_t width);
+/* ---- texts ---- */
 
 typedef struct vact_text {
     char *data;
@@ -40,6 +42,11 @@ typedef struct vact_text {
 
 bool vact_text_reserve(vact_text *text, size_t bytes);
 bool vact_text_add(vact_text *text, const char *data, size_t length);
+
+static inline bool vact_text_is(const char *data, size_t length, const char *literal)
+{
+    return length == strlen(literal) && memcmp(data, literal, length) == 0;
+}
 
 /* ---- patterns ---- */
 
@@ -121,11 +128,10 @@ typedef struct vact_editor {
 } vact_editor;
 
 void vact_edits_close(vact_edits *edits);
-/* How many bytes may come of one, and how many more of any text. */
-size_t vact_edits_growth(const vact_edits *edits);
+/* For ordinary texts of so many bytes. */
 bool vact_editor_reserve(vact_editor *editor, const vact_edits *edits, size_t bytes);
 void vact_editor_close(vact_editor *editor);
-/* *text [*length] is replaced by what the edits make of it, in the editor's memory. ENOMEM or EMODEL, no message. */
+/* *text [*length] is replaced by what the edits make of it, in the editor's memory. ENOMEM or EINPUT, no message. */
 vact_status vact_edits_apply(const vact_edits *edits, vact_editor *editor, const vact_matcher *matcher, bool first,
                              const char **text, size_t *length);
 
@@ -140,6 +146,13 @@ typedef enum vact_piece_kind {
     VACT_PIECE_UNUSED,
     VACT_PIECE_BYTE
 } vact_piece_kind;
+
+/* The kinds that are looked for in a text before anything else: control tokens and unknown ones too, as a special token
+ * that is spelled out in a text is always read as such. */
+static inline bool vact_kind_is_added(int64_t kind)
+{
+    return kind == VACT_PIECE_CONTROL || kind == VACT_PIECE_USER || kind == VACT_PIECE_UNKNOWN;
+}
 
 typedef struct vact_piece {
     const char *text; /* NULL: an id without a piece */
@@ -159,8 +172,6 @@ typedef struct vact_merges {
     size_t n, room;
 } vact_merges;
 
-/* The slot of a pair, with rank VACT_NO_RANK when it is new; NULL: no memory. */
-vact_merge *vact_merges_slot(vact_merges *merges, int32_t left, int32_t right);
 /* NULL: no such pair. */
 const vact_merge *vact_merges_find(const vact_merges *merges, int32_t left, int32_t right);
 void vact_merges_close(vact_merges *merges);
@@ -226,16 +237,19 @@ int32_t vact_tokenizer_find(const vact_tokenizer *t, const char *text, size_t le
 size_t vact_byte_char(uint8_t byte, char *out);
 /* Fills byte_ids. */
 void vact_tokenizer_find_bytes(vact_tokenizer *t);
+/* A listed pair's slot, whose rank is the caller's to set. NULL: one of the two is no piece, or what they make, which
+ * *why says ("is \"a b\", expected two pieces"); or, and *why is empty, no memory. */
+vact_merge *vact_merges_add(vact_tokenizer *t, vact_gguf_text left, vact_gguf_text right, char why[128]);
 /* A score per id -> merges: every split of a piece into two, ranked by the piece's score. False: no memory. */
 bool vact_merges_from_scores(vact_merges *out, const vact_tokenizer *t, const float *scores);
 
-/* What the normaliser makes of a text, in the encoder's memory. ENOMEM or EMODEL, no message. */
+/* What the normaliser makes of a text, in the encoder's memory. ENOMEM or EINPUT, no message. */
 vact_status vact_encoder_normalise(vact_encoder *encoder, const char **text, size_t *length);
 
 /* ---- recipes ---- */
 
 typedef struct vact_recipe {
-    const char *pre; /* tokenizer.ggml.pre */
+    const char *pre[3]; /* tokenizer.ggml.pre; the first is written */
     bool nfc, ignore_merges, add_bos;
     const char *splits[4]; /* regular expressions of isolated words, one after the other */
 } vact_recipe;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "file/line.h"
 #include "text/parts.h"
+#include "text/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,9 @@ enum {
     HEAP_MOST = 256 * 1024         /* KiB, instead of the stack where there is no JIT */
 };
 
-/* Unicode's White_Space. */
-#define WHITE                                                                                                          \
-    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}"               \
-    "\\x{3000}"
+/* White space inside brackets. */
+#define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
+#define WHITE              VACT_WHITE(RANGE)
 
 /* ---- translation ---- */
 

@@ -9,28 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY(name) "tokenizer.ggml." name
-
-static vact_status refuse(vact_error *err, const char *what)
+static vact_status refuse(const vact_gguf_writer *w, vact_error *err, const char *what)
 {
-    return vact_fail(err, VACT_EMODEL, "a GGUF file cannot hold this tokenizer: %s", what);
+    return vact_fail(err, VACT_EMODEL, "%s: GGUF cannot hold this tokenizer: %s", vact_gguf_writer_path(w), what);
 }
 
-static vact_status no_memory(vact_error *err)
+static vact_status no_memory(const vact_gguf_writer *w, vact_error *err)
 {
-    return vact_fail(err, VACT_ENOMEM, "no memory to write a tokenizer");
+    return vact_fail(err, VACT_ENOMEM, "%s: no memory to write a tokenizer", vact_gguf_writer_path(w));
 }
 
 /* ---- what a file can say ---- */
 
 static bool is_text(const vact_edit *edit, vact_edit_kind kind, const char *content)
 {
-    return edit->kind == kind && edit->length == strlen(content) && memcmp(edit->content, content, edit->length) == 0;
+    return edit->kind == kind && vact_text_is(edit->content, edit->length, content);
 }
 
 static bool is_literal(const vact_pattern *pattern, const char *text)
 {
-    return !pattern->regex && pattern->length == strlen(text) && memcmp(pattern->source, text, pattern->length) == 0;
+    return !pattern->regex && vact_text_is(pattern->source, pattern->length, text);
 }
 
 /* Perhaps a blank before the text, then blanks as U+2581; Gemma's split at blanks, of which none are left. */
@@ -44,37 +42,37 @@ static bool has_sentencepiece_steps(const vact_tokenizer *t)
 }
 
 /* Every token of an added kind is one, nothing else is, and none has a flag. */
-static vact_status check_added(const vact_tokenizer *t, vact_error *err)
+static vact_status check_added(const vact_tokenizer *t, const vact_gguf_writer *w, vact_error *err)
 {
     size_t n = 0;
     for (int32_t id = 0; id < t->size; id++)
-        n += t->pieces[id].kind == VACT_PIECE_CONTROL || t->pieces[id].kind == VACT_PIECE_USER ||
-             t->pieces[id].kind == VACT_PIECE_UNKNOWN;
+        n += vact_kind_is_added(t->pieces[id].kind);
     bool flags = t->normalised.n > 0;
     for (size_t i = 0; i < t->n_added; i++)
         flags |= t->added[i].strip_left || t->added[i].strip_right || t->added[i].single_word;
     if (flags)
-        return refuse(err, "an added token is normalized, lstrip, rstrip or single_word");
-    return n == t->n_added ? VACT_OK : refuse(err, "its unknown token is not an added token");
+        return refuse(w, err, "an added token is normalized, lstrip, rstrip or single_word");
+    return n == t->n_added ? VACT_OK : refuse(w, err, "its unknown token is not an added token");
 }
 
-static vact_status check(const vact_tokenizer *t, const vact_recipe *recipe, vact_error *err)
+static vact_status check(const vact_tokenizer *t, const vact_recipe *recipe, const vact_gguf_writer *w, vact_error *err)
 {
     if (t->n_prefix > 1 || t->n_suffix > 1)
-        return refuse(err, "it puts more than one token before or behind a text");
+        return refuse(w, err, "it puts more than one token before or behind a text");
     if (t->opening.n > 0)
-        return refuse(err, "its pre-tokenizer adds text");
+        return refuse(w, err, "its pre-tokenizer adds text");
     if (t->byte_level && (!recipe || t->unk >= 0))
-        return refuse(err, recipe ? "it is byte-level and has an unknown token"
-                                  : "tokenizer.ggml.pre has no name for its steps");
+        return refuse(w, err,
+                      recipe ? "it is byte-level and has an unknown token"
+                             : "tokenizer.ggml.pre has no name for its steps");
     if (!t->byte_level && (!has_sentencepiece_steps(t) || t->ignore_merges))
-        return refuse(err, "its steps are not SentencePiece's");
+        return refuse(w, err, "its steps are not SentencePiece's");
     if (!t->byte_level && (!t->byte_fallback || !t->fuse_unk || t->unk < 0))
-        return refuse(err, "it lacks byte_fallback, fuse_unk or an unknown token");
+        return refuse(w, err, "it lacks byte_fallback, fuse_unk or an unknown token");
     for (int byte = 0; byte < 256; byte++)
         if (!t->byte_level && t->byte_ids[byte] >= 0 && t->pieces[t->byte_ids[byte]].kind != VACT_PIECE_BYTE)
-            return refuse(err, "a byte piece is an added token");
-    return check_added(t, err);
+            return refuse(w, err, "a byte piece is an added token");
+    return check_added(t, w, err);
 }
 
 /* ---- merges ---- */
@@ -102,7 +100,7 @@ static vact_status put_scores(const vact_tokenizer *t, const vact_merge *sorted,
 {
     float *scores = calloc((size_t)t->size, sizeof *scores);
     if (!scores)
-        return no_memory(err);
+        return no_memory(w, err);
     for (size_t i = t->merges.n; i-- > 0;)
         scores[sorted[i].result] = -(float)sorted[i].rank;
     const vact_status status = vact_gguf_put_array(w, KEY("scores"), VACT_GGUF_F32, scores, (uint64_t)t->size, err);
@@ -117,11 +115,11 @@ static vact_status put_merges(const vact_tokenizer *t, const vact_merge *sorted,
     size_t bytes = 0;
     for (size_t i = 0; i < t->merges.n; i++)
         bytes += t->pieces[sorted[i].result].length + 1u;
-    vact_status status = texts && vact_text_reserve(&all, bytes + 1) ? VACT_OK : no_memory(err);
+    vact_status status = texts && vact_text_reserve(&all, bytes + 1) ? VACT_OK : no_memory(w, err);
     for (size_t i = 0; i < t->merges.n && status == VACT_OK; i++) {
         const vact_piece *left = &t->pieces[sorted[i].left], *right = &t->pieces[sorted[i].right];
         if (memchr(left->text + 1, ' ', left->length - 1u))
-            status = refuse(err, "a merge's left piece has a space in it");
+            status = refuse(w, err, "a merge's left piece has a space in it");
         texts[i] = (vact_gguf_text){ all.data + all.length, left->length + 1u + right->length };
         (void)(vact_text_add(&all, left->text, left->length) && vact_text_add(&all, " ", 1) &&
                vact_text_add(&all, right->text, right->length)); /* there is room */
@@ -145,7 +143,7 @@ static vact_status put_pieces(const vact_tokenizer *t, vact_gguf_writer *w, vact
     vact_gguf_text *texts = malloc(n * sizeof *texts);
     int32_t *kinds = malloc(n * sizeof *kinds);
     name *names = malloc(n * sizeof *names);
-    vact_status status = texts && kinds && names ? VACT_OK : no_memory(err);
+    vact_status status = texts && kinds && names ? VACT_OK : no_memory(w, err);
     for (size_t id = 0; id < n && status == VACT_OK; id++) {
         const vact_piece *piece = &t->pieces[id];
         kinds[id] = (int32_t)piece->kind;
@@ -184,15 +182,15 @@ vact_status vact_tokenizer_put(const vact_tokenizer *tokenizer, vact_gguf_writer
 {
     const vact_tokenizer *t = tokenizer;
     const vact_recipe *recipe = vact_recipe_of(t);
-    vact_status status = check(t, recipe, err);
+    vact_status status = check(t, recipe, w, err);
     if (status != VACT_OK)
         return status;
     vact_merge *sorted = sorted_merges(&t->merges);
     if (!sorted)
-        return no_memory(err);
+        return no_memory(w, err);
     status = vact_gguf_put_text(w, KEY("model"), t->byte_level ? "gpt2" : "llama", err);
     if (status == VACT_OK)
-        status = vact_gguf_put_text(w, KEY("pre"), t->byte_level ? recipe->pre : "default", err);
+        status = vact_gguf_put_text(w, KEY("pre"), t->byte_level ? recipe->pre[0] : "default", err);
     if (status == VACT_OK)
         status = put_pieces(t, w, err);
     if (status == VACT_OK)

@@ -12,14 +12,14 @@
 const char vact_gpt2_words[] = GPT2;
 
 static const vact_recipe recipes[] = {
-    { "gpt-2", .splits = { GPT2 } },
-    { "smollm", .splits = { "\\p{N}", GPT2 } },
-    { "llama-bpe", .ignore_merges = true, .add_bos = true, .splits = { HEAD "\\p{N}{1,3}|" TAIL } },
-    { "llama3", .ignore_merges = true, .add_bos = true, .splits = { HEAD "\\p{N}{1,3}|" TAIL } },
-    { "llama-v3", .ignore_merges = true, .add_bos = true, .splits = { HEAD "\\p{N}{1,3}|" TAIL } },
-    { "qwen2", .nfc = true, .splits = { HEAD "\\p{N}|" TAIL } },
-    { "deepseek-r1-qwen", .nfc = true, .splits = { HEAD "\\p{N}|" TAIL } },
-    { "default", .splits = { "[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]" } },
+    { { "gpt-2" }, .splits = { GPT2 } },
+    { { "smollm" }, .splits = { "\\p{N}", GPT2 } },
+    { { "llama-bpe", "llama3", "llama-v3" },
+      .ignore_merges = true,
+      .add_bos = true,
+      .splits = { HEAD "\\p{N}{1,3}|" TAIL } },
+    { { "qwen2", "deepseek-r1-qwen" }, .nfc = true, .splits = { HEAD "\\p{N}|" TAIL } },
+    { { "default" }, .splits = { "[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]" } },
 };
 
 enum { N_RECIPES = sizeof recipes / sizeof *recipes, MOST_SPLITS = sizeof recipes->splits / sizeof *recipes->splits };
@@ -27,8 +27,9 @@ enum { N_RECIPES = sizeof recipes / sizeof *recipes, MOST_SPLITS = sizeof recipe
 const vact_recipe *vact_recipe_find(const char *pre, size_t length)
 {
     for (size_t i = 0; i < N_RECIPES; i++)
-        if (strlen(recipes[i].pre) == length && memcmp(recipes[i].pre, pre, length) == 0)
-            return &recipes[i];
+        for (size_t j = 0; j < sizeof recipes->pre / sizeof *recipes->pre && recipes[i].pre[j]; j++)
+            if (vact_text_is(pre, length, recipes[i].pre[j]))
+                return &recipes[i];
     return NULL;
 }
 
@@ -48,8 +49,7 @@ static bool same_steps(const vact_recipe *recipe, const vact_tokenizer *t)
                 t->n_splits == count_splits(recipe);
     for (size_t i = 0; i < t->n_splits && same; i++) {
         const vact_split *split = &t->splits[i];
-        same = split->pattern.regex && split->pattern.length == strlen(recipe->splits[i]) &&
-               memcmp(split->pattern.source, recipe->splits[i], split->pattern.length) == 0 &&
+        same = split->pattern.regex && vact_text_is(split->pattern.source, split->pattern.length, recipe->splits[i]) &&
                split->behavior == VACT_ISOLATED && !split->invert;
     }
     return same;

@@ -1,26 +1,14 @@
 /* The tables: pieces by id, pieces by text, merges by pair. Both hashes are open addressing, at most half full. */
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mapping.h"
+#include "file/line.h"
 #include "text/parts.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- growing arrays ---- */
-
-void *vact_grown(void *array, size_t *room, size_t need, size_t width)
-{
-    if (need <= *room)
-        return array;
-    const size_t most = PTRDIFF_MAX / width;
-    if (need > most)
-        return NULL;
-    size_t wanted = *room > most / 2 ? most : 2 * *room;
-    wanted = wanted < need ? need : wanted;
-    void *grown = realloc(array, wanted * width);
-    if (grown)
-        *room = wanted;
-    return grown;
-}
+/* ---- texts ---- */
 
 bool vact_text_reserve(vact_text *text, size_t bytes)
 {
@@ -49,16 +37,6 @@ static size_t power_of_two(size_t least)
     while (power < least)
         power *= 2;
     return power;
-}
-
-/* FNV-1a, 64 bits. */
-#define HASH_START UINT64_C(0xCBF29CE484222325)
-
-static uint64_t hash_more(uint64_t hash, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001B3);
-    return hash;
 }
 
 static size_t slot_of(uint64_t hash, size_t room)
@@ -107,12 +85,12 @@ void vact_tokenizer_add(vact_tokenizer *t, int32_t id, const char *text, size_t 
         memcpy(t->texts, text, length);
     t->texts += length;
     if (model)
-        *find_slot(t, hash_more(HASH_START, text, length), text, length) = id + 1;
+        *find_slot(t, vact_hash(VACT_HASH_START, text, length), text, length) = id + 1;
 }
 
 int32_t vact_tokenizer_find(const vact_tokenizer *t, const char *text, size_t length)
 {
-    return *find_slot(t, hash_more(HASH_START, text, length), text, length) - 1;
+    return *find_slot(t, vact_hash(VACT_HASH_START, text, length), text, length) - 1;
 }
 
 /* ---- bytes ---- */
@@ -175,7 +153,8 @@ static bool grow_merges(vact_merges *merges)
     return true;
 }
 
-vact_merge *vact_merges_slot(vact_merges *merges, int32_t left, int32_t right)
+/* With rank VACT_NO_RANK when it is new; NULL: no memory. */
+static vact_merge *slot_for(vact_merges *merges, int32_t left, int32_t right)
 {
     if (2 * merges->n >= merges->room && !grow_merges(merges))
         return NULL;
@@ -202,6 +181,34 @@ void vact_merges_close(vact_merges *merges)
     *merges = (vact_merges){ 0 };
 }
 
+vact_merge *vact_merges_add(vact_tokenizer *t, vact_gguf_text left, vact_gguf_text right, char why[128])
+{
+    char whole[2 * VACT_MAX_PIECE_BYTES], shown[80];
+    const int32_t first = vact_tokenizer_find(t, left.data, left.length);
+    const int32_t second = vact_tokenizer_find(t, right.data, right.length);
+    const bool both = first >= 0 && second >= 0;
+    int32_t result = -1;
+    why[0] = '\0';
+    if (both) {
+        memcpy(whole, left.data, left.length);
+        memcpy(whole + left.length, right.data, right.length);
+        result = vact_tokenizer_find(t, whole, left.length + right.length);
+    }
+    if (result < 0) {
+        vact_line line;
+        vact_line_begin(&line, shown, sizeof shown);
+        vact_line_text(&line, left.data, left.length);
+        vact_line_put(&line, right.data ? " " : "");
+        vact_line_text(&line, right.data, right.length);
+        snprintf(why, 128, "is \"%s\", %s", shown, both ? "which makes no piece" : "expected two pieces");
+        return NULL;
+    }
+    vact_merge *slot = slot_for(&t->merges, first, second);
+    if (slot)
+        slot->result = result;
+    return slot;
+}
+
 static bool merges_freely(const vact_piece *piece)
 {
     return piece->kind == VACT_PIECE_NORMAL || piece->kind == VACT_PIECE_USER;
@@ -211,16 +218,16 @@ static bool merges_freely(const vact_piece *piece)
 static bool split_piece(vact_merges *out, const vact_tokenizer *t, int32_t id, uint32_t rank)
 {
     const vact_piece *piece = &t->pieces[id];
-    uint64_t hash = HASH_START;
+    uint64_t hash = VACT_HASH_START;
     for (size_t n = 1; n < piece->length; n++) {
-        hash = hash_more(hash, piece->text + n - 1, 1);
+        hash = vact_hash(hash, piece->text + n - 1, 1);
         if (((uint8_t)piece->text[n] & 0xC0) == 0x80)
             continue; /* inside a character */
         const int32_t left = *find_slot(t, hash, piece->text, n) - 1;
         const int32_t right = left >= 0 ? vact_tokenizer_find(t, piece->text + n, piece->length - n) : -1;
         if (right < 0 || !merges_freely(&t->pieces[left]) || !merges_freely(&t->pieces[right]))
             continue;
-        vact_merge *slot = vact_merges_slot(out, left, right);
+        vact_merge *slot = slot_for(out, left, right);
         if (!slot)
             return false;
         slot->result = id;

@@ -38,13 +38,14 @@ vact_status vact_tokenizer_put(const vact_tokenizer *tokenizer, vact_gguf_writer
 
 typedef struct vact_encoder vact_encoder;
 
-/* The tokenizer outlives the encoder. Texts of up to `bytes` are encoded without allocating. */
+/* The tokenizer outlives the encoder. Texts of up to `bytes` are encoded without allocating, but for those that the
+ * tokenizer's steps make more than 3 times longer, or of which more ids come than bytes went in. */
 vact_status vact_encoder_open(vact_encoder **out, const vact_tokenizer *tokenizer, size_t bytes, vact_error *err);
 void vact_encoder_close(vact_encoder **encoder); /* accepts NULL and a pointer to NULL */
 
 /* *ids [*n] are the encoder's, until its next call. With `special` the tokens that the tokenizer puts around every
  * text (beginning, end) are there; special tokens spelled out in the text are always read as such.
- * ENOMEM. EMODEL: a regular expression of the tokenizer's takes for ever on this text; those of known models don't. */
+ * ENOMEM. EINPUT: a regular expression of the tokenizer's takes for ever on this text; those of known models don't. */
 vact_status vact_encode(vact_encoder *encoder, const char *text, size_t length, bool special, const int32_t **ids,
                         size_t *n, vact_error *err);
 

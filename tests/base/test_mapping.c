@@ -18,20 +18,6 @@ static int make_folder(void **state)
     return folder_make("x");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    return folder_remove();
-}
-
-static void put(const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void check_refused(const char *name, const char *reason)
 {
     vact_mapping mapping;
@@ -48,7 +34,7 @@ static void check_refused(const char *name, const char *reason)
 static void test_file_is_seen_whole(void **state)
 {
     (void)state;
-    put("GGUF and more");
+    folder_put("GGUF and more", 13);
     vact_mapping mapping;
     assert_int_equal(vact_mapping_open(&mapping, path, NULL), VACT_OK);
     unlink(path);
@@ -59,10 +45,43 @@ static void test_file_is_seen_whole(void **state)
     vact_mapping_close(&mapping);
 }
 
+static void test_copy_outlives_the_files_bytes(void **state)
+{
+    (void)state;
+    folder_put("a picture", 9);
+    vact_mapping copy;
+    vact_error err = { 0 };
+    assert_int_equal(vact_mapping_copy(&copy, path, 9, NULL), VACT_OK);
+    folder_put("", 0);
+    assert_int_equal(copy.size, 9);
+    assert_memory_equal(copy.data, "a picture", 9);
+    vact_mapping_close(&copy);
+    folder_put("a picture!", 10);
+    assert_int_equal(vact_mapping_copy(&copy, path, 9, &err), VACT_EINPUT);
+    assert_non_null(strstr(err.text, "/x: found 10 bytes, expected at most 9"));
+    assert_null(copy.data);
+    unlink(path);
+}
+
+/* Its size is said to be a page, its bytes are fewer: like a file that another program shortens. */
+static void test_a_copy_that_ends_early_is_eio(void **state)
+{
+    (void)state;
+    static const char odd[] = "/sys/kernel/uevent_seqnum";
+    struct stat st;
+    vact_mapping copy;
+    vact_error err = { 0 };
+    if (stat(odd, &st) != 0 || st.st_size != 4096)
+        skip();
+    assert_int_equal(vact_mapping_copy(&copy, odd, 4096, &err), VACT_EIO);
+    assert_non_null(strstr(err.text, "bytes, expected 4096: another program writes to it"));
+    assert_null(copy.data);
+}
+
 static void test_empty_file_is_empty(void **state)
 {
     (void)state;
-    put("");
+    folder_put("", 0);
     vact_mapping mapping = { .size = 7 };
     assert_int_equal(vact_mapping_open(&mapping, path, NULL), VACT_OK);
     assert_null(mapping.data);
@@ -97,7 +116,7 @@ static void test_unreadable_file_is_eio(void **state)
     (void)state;
     if (geteuid() == 0)
         skip(); /* root may read everything */
-    put("secret");
+    folder_put("secret", 6);
     assert_int_equal(chmod(path, 0), 0);
     check_refused(path, "Permission denied");
     unlink(path);
@@ -107,11 +126,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_is_seen_whole),
+        cmocka_unit_test(test_copy_outlives_the_files_bytes),
+        cmocka_unit_test(test_a_copy_that_ends_early_is_eio),
         cmocka_unit_test(test_empty_file_is_empty),
         cmocka_unit_test(test_missing_file_is_eio),
         cmocka_unit_test(test_folder_is_eio),
         cmocka_unit_test(test_pipe_is_eio_and_not_waited_for),
         cmocka_unit_test(test_unreadable_file_is_eio),
+        cmocka_unit_test(folder_remove),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, NULL);
 }

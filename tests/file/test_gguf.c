@@ -399,20 +399,6 @@ static int make_folder(void **state)
     return folder_make("x.gguf");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    return folder_remove();
-}
-
-static void put_file(const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void check_open_fails(const char *name, vact_status code, const char *reason)
 {
     vact_gguf *gguf = NULL;
@@ -434,11 +420,11 @@ static void test_what_cannot_be_read_is_eio(void **state)
 static void test_empty_and_short_files_are_eformat(void **state)
 {
     (void)state;
-    put_file("", 0);
+    folder_put("", 0);
     check_open_fails(path, VACT_EFORMAT, ": found a file of 0 bytes, expected at least 24");
-    put_file("GGUF\3", 5);
+    folder_put("GGUF\3", 5);
     check_open_fails(path, VACT_EFORMAT, ": found a file of 5 bytes, expected at least 24");
-    put_file("{\"tensors\": 1}", 14);
+    folder_put("{\"tensors\": 1}", 14);
     check_open_fails(path, VACT_EFORMAT, ": found the magic \"{\\\"te\", expected \"GGUF\"");
     assert_int_equal(unlink(path), 0);
 }
@@ -450,7 +436,7 @@ static void test_an_opened_file_is_like_its_bytes(void **state)
     vact_gguf *gguf = NULL;
     vact_error err = { 0 };
     build_all_kinds(&b, 3);
-    put_file(b.data, b.size);
+    folder_put(b.data, b.size);
     assert_int_equal(vact_gguf_open(&gguf, path, &err), VACT_OK);
     assert_int_equal(unlink(path), 0);
     assert_string_equal(gguf->path, path);
@@ -492,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_empty_and_short_files_are_eformat),
         cmocka_unit_test(test_an_opened_file_is_like_its_bytes),
         cmocka_unit_test(test_close_accepts_nothing),
+        cmocka_unit_test(folder_remove),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, NULL);
 }

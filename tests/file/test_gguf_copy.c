@@ -19,30 +19,6 @@ static int make_folder(void **state)
     return folder_make("x.gguf");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    return folder_remove();
-}
-
-static void put_file(const struct bytes *b)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(b->data, 1, b->size, f), b->size);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void check_file_is(const struct bytes *expected)
-{
-    uint8_t got[2048];
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    assert_int_equal(fread(got, 1, sizeof got, f), expected->size);
-    fclose(f);
-    assert_memory_equal(got, expected->data, expected->size);
-}
-
 static vact_status put_nothing(const void *user, vact_gguf_writer *w, vact_error *err)
 {
     (void)user, (void)w, (void)err;
@@ -59,7 +35,7 @@ static vact_status copy_in_place(const struct bytes *b, const char *dropped, vac
                                  vact_error *err)
 {
     vact_gguf *gguf = NULL;
-    put_file(b);
+    folder_put(b->data, b->size);
     if (vact_gguf_open(&gguf, path, err) != VACT_OK)
         fail_msg("%s", err->text);
     const vact_status status = vact_gguf_copy(gguf, path, dropped, put, user, err);
@@ -77,7 +53,7 @@ static void test_every_kind_of_value_and_tensor_is_copied(void **state)
     bytes_free(&b);
     build_all_kinds(&b, 3);
     bytes_build(&b, "a:32");
-    check_file_is(&b);
+    folder_check(b.data, b.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&b);
 }
@@ -93,7 +69,7 @@ static void test_keys_are_dropped_and_added_and_tensors_are_aligned_anew(void **
     bytes_build(&expected, "r:GGUF 4:3 8:2 8:3 s:u.t.kept 4:4 4:2 s:t 4:0 1:7 s:t.old 4:8 s:new "
                            "s:x 4:1 8:3 4:24 8:0 s:y 4:1 8:1 4:24 8:32 a:32 r:xxx a:32 r:y a:32");
     assert_int_equal(copy_in_place(&b, "t.", put_text, "t.old", &err), VACT_OK);
-    check_file_is(&expected);
+    folder_check(expected.data, expected.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&b);
     bytes_free(&expected);
@@ -107,7 +83,7 @@ static void test_a_failing_copy_leaves_the_source_alone(void **state)
     build_all_kinds(&b, 3);
     assert_int_equal(copy_in_place(&b, "a.", put_text, "u8", &err), VACT_EARG);
     assert_string_equal(err.text + strlen(path), ": key u8: found twice, expected once");
-    check_file_is(&b);
+    folder_check(b.data, b.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&b);
 }
@@ -118,6 +94,7 @@ int main(void)
         cmocka_unit_test(test_every_kind_of_value_and_tensor_is_copied),
         cmocka_unit_test(test_keys_are_dropped_and_added_and_tensors_are_aligned_anew),
         cmocka_unit_test(test_a_failing_copy_leaves_the_source_alone),
+        cmocka_unit_test(folder_remove),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, NULL);
 }

@@ -24,12 +24,6 @@ static int make_folder(void **state)
     return folder_make("out.gguf");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    return folder_remove();
-}
-
 static int count_files(void)
 {
     int n = 0;
@@ -85,16 +79,6 @@ static void build_expected(struct bytes *b)
     bytes_build(b, "a:32");
 }
 
-static void check_file_is(const struct bytes *expected)
-{
-    uint8_t got[1024];
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    assert_int_equal(fread(got, 1, sizeof got, f), expected->size);
-    fclose(f);
-    assert_memory_equal(got, expected->data, expected->size);
-}
-
 static void test_the_bytes_do_not_depend_on_how_data_is_cut(void **state)
 {
     (void)state;
@@ -113,7 +97,7 @@ static void test_the_bytes_do_not_depend_on_how_data_is_cut(void **state)
         assert_int_equal(vact_gguf_writer_finish(w, NULL), VACT_OK);
         vact_gguf_writer_close(&w);
         assert_null(w);
-        check_file_is(&expected);
+        folder_check(expected.data, expected.size);
         assert_int_equal(count_files(), 1);
     }
     assert_int_equal(unlink(path), 0);
@@ -159,7 +143,7 @@ static void test_a_file_may_have_no_tensors(void **state)
     assert_int_equal(vact_gguf_put_u32(w, "k", 7, NULL), VACT_OK);
     assert_int_equal(vact_gguf_writer_finish(w, NULL), VACT_OK);
     vact_gguf_writer_close(&w);
-    check_file_is(&expected);
+    folder_check(expected.data, expected.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&expected);
 }
@@ -199,7 +183,7 @@ static void test_arrays_texts_and_bools_are_as_the_format_says(void **state)
     assert_int_equal(vact_gguf_put_texts(w, "none", NULL, 0, NULL), VACT_OK);
     assert_int_equal(vact_gguf_writer_finish(w, NULL), VACT_OK);
     vact_gguf_writer_close(&w);
-    check_file_is(&expected);
+    folder_check(expected.data, expected.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&expected);
 }
@@ -226,16 +210,13 @@ static void test_an_older_file_stays_until_finish(void **state)
     (void)state;
     struct bytes old = { 0 };
     bytes_build(&old, "r:old");
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    fwrite(old.data, 1, old.size, f);
-    fclose(f);
+    folder_put(old.data, old.size);
     vact_gguf_writer *w = begin();
     declare(w);
     assert_int_equal(vact_gguf_write_data(w, "abc", 3, NULL), VACT_OK);
-    check_file_is(&old);
+    folder_check(old.data, old.size);
     vact_gguf_writer_close(&w);
-    check_file_is(&old);
+    folder_check(old.data, old.size);
     assert_int_equal(unlink(path), 0);
     bytes_free(&old);
 }
@@ -503,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_nothing_follows_finish),
         cmocka_unit_test(test_targets_that_cannot_be_replaced_are_eio),
         cmocka_unit_test(test_a_full_disk_is_eio_and_leaves_nothing),
+        cmocka_unit_test(folder_remove),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, NULL);
 }

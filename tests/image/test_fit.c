@@ -1,7 +1,7 @@
 /* Resize-with-pad against PyTorch's numbers (tests/data/pixels.json), closed forms, and pictures of odd shapes. */
 #include "image/image.h"
+#include "load_json.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,9 +74,8 @@ static double distance(const json_t *golden, vact_pixel_format format)
 static void test_it_gives_what_lerobot_gives(void **state)
 {
     (void)state;
-    json_t *golden = json_load_file(TEST_DATA "/pixels.json", 0, NULL), *item;
+    json_t *golden = load_json(TEST_DATA "/pixels.json"), *item;
     size_t i;
-    assert_non_null(golden);
     assert_true(json_array_size(json_object_get(golden, "cases")) >= 11);
     json_array_foreach(json_object_get(golden, "cases"), i, item)
     {

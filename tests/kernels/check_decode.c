@@ -1,5 +1,6 @@
 /* decode: levels agree to the bit; hashes and closed forms that don't come from our code. */
 #include "check.h"
+#include "fnv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,16 +44,6 @@ void check_decode(void **state)
     }
 }
 
-static uint64_t fnv1a(const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ p[i]) * 0x100000001b3;
-    return hash;
-}
-
 /* 64 blocks of bytes from a linear congruential generator, then scales that are ordinary numbers. The hashes
  * of the outputs are those of ggml's own decoders. */
 void test_quant_blocks_decode_to_golden_hashes(void **state)
@@ -81,11 +72,11 @@ void test_quant_blocks_decode_to_golden_hashes(void **state)
             const uint16_t d = (uint16_t)(0x2000 + 37 * k);
             memcpy(src + k * golden[g].bytes, &d, sizeof d);
         }
-        assert_true(fnv1a(src, bytes) == golden[g].input);
+        assert_true(fnv1a64(src, bytes) == golden[g].input);
         for (int level = 0; level < check_levels(); level++) {
             check_begin(level, "decode %s", g ? "q4_0" : "q8_0");
             check_level(level)->decode[golden[g].type](dst, src, BLOCKS * 32);
-            check_true(fnv1a(dst, sizeof dst) == golden[g].output, "hash differs");
+            check_true(fnv1a64(dst, sizeof dst) == golden[g].output, "hash differs");
         }
     }
 }

@@ -11,15 +11,6 @@
 
 #include <cmocka.h>
 
-json_t *golden_load(const char *path)
-{
-    json_error_t where;
-    json_t *golden = json_load_file(path, JSON_ALLOW_NUL, &where);
-    if (!golden)
-        fail_msg("%s: %s", path, where.text);
-    return golden;
-}
-
 const char *golden_model(const char *arch, const char *size, const char *file)
 {
     const vact_schema *schema = &vact_arch_find(arch, strlen(arch))->schema;

@@ -2,11 +2,8 @@
 #ifndef TESTS_MODELS_GOLDEN_H
 #define TESTS_MODELS_GOLDEN_H
 
+#include "load_json.h"
 #include "vact.h"
-#include <jansson.h>
-
-/* Aborts the test run on any failure: a golden that can't be read is a broken checkout. */
-json_t *golden_load(const char *path);
 
 /* Writes the synthetic checkpoint of a size, seed 0, to a file of the working folder; returns its name. */
 const char *golden_model(const char *arch, const char *size, const char *file);

@@ -32,7 +32,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static int set_up(void **state)
 {
     (void)state;
-    golden = golden_load(TEST_DATA "/smolvla.json");
+    golden = load_json(TEST_DATA "/smolvla.json");
     model = golden_open(golden_model("smolvla", "tiny", "test_smolvla_tiny.gguf"));
     info = vact_model_get_info(model);
     return 0;

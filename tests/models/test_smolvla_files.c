@@ -44,7 +44,7 @@ static json_t *golden;
 static int set_up(void **state)
 {
     (void)state;
-    golden = golden_load(TEST_DATA "/smolvla.json");
+    golden = load_json(TEST_DATA "/smolvla.json");
     golden_model("smolvla", "tiny", TINY);
     return 0;
 }
@@ -257,7 +257,7 @@ static const struct {
       "architecture \"llama\" is not known, expected one of: smolvla" },
     { { { REWRITE_KEY_U32, "general.architecture", 0, NULL } },
       VACT_EFORMAT,
-      "key general.architecture has type u32, expected string" },
+      "key general.architecture: found u32, expected string" },
 };
 
 static void test_a_wrong_file_is_refused_with_its_reason(void **state)

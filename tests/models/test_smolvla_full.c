@@ -21,7 +21,7 @@ static json_t *golden;
 static int set_up(void **state)
 {
     (void)state;
-    golden = golden_load(TEST_DATA "/smolvla_full.json");
+    golden = load_json(TEST_DATA "/smolvla_full.json");
     golden_model("smolvla", "full", FULL);
     return 0;
 }

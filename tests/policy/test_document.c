@@ -259,8 +259,8 @@ static const refusal refusals[] = {
     { VIEW(SIZES "'data': ''"), "field images[0].format is missing, expected rgb_u8 or rgb_f32" },
     { VIEW(SIZES "'format': 8"), "field images[0].format is an integer, expected rgb_u8 or rgb_f32" },
     { VIEW(SIZES "'format': 'bgr'"), "field images[0].format is bgr, expected rgb_u8 or rgb_f32" },
-    { VIEW(SIZES "'format': 'rgb_u8'"), "field images[0].data is missing, expected base64" },
-    { VIEW(SIZES "'format': 'rgb_f32'"), "field images[0].data is missing, expected base64" },
+    { VIEW(SIZES "'format': 'rgb_u8'"), "field images[0].data is missing, expected a base64 string" },
+    { VIEW(SIZES "'format': 'rgb_f32'"), "field images[0].data is missing, expected a base64 string" },
     { VIEW(SIZES "'format': 'rgb_u8', 'data': [1]"), "field images[0].data is an array, expected a base64 string" },
     { "{'images': [" U8("AAECAwQFBgcICQ==") "]}", "field images[0].data holds 10 bytes, expected 12" },
     { "{'images': [" U8("") "]}", "field images[0].data holds 0 bytes, expected 12" },
@@ -278,14 +278,14 @@ static const refusal refusals[] = {
     { VIEW("'path': 'a\\u0000b'"), "field images[0].path has a NUL in it" },
     { VIEW("'name': 3"), "field images[0].name is an integer, expected a string" },
     { VIEW("'prepared': 1"), "field images[0].prepared is an integer, expected true or false" },
-    { VIEW(""), "field images[0].data is missing, expected base64" },
+    { VIEW(""), "field images[0].data is missing, expected a base64 string" },
 
     { "{'image_embeddings': []}", "field image_embeddings is an array, expected an object" },
     { "{'image_embeddings': {'view': 1}}", "unknown field image_embeddings.view, did you mean views?" },
     { "{'image_embeddings': {}}", "field image_embeddings.views is missing, expected an integer" },
     { "{'image_embeddings': {'views': 0}}", "field image_embeddings.views is 0, expected 1 to 16" },
     { "{'image_embeddings': {'views': 17}}", "field image_embeddings.views is 17, expected 1 to 16" },
-    { "{'image_embeddings': {'views': 16}}", "field image_embeddings.data is missing, expected base64" },
+    { "{'image_embeddings': {'views': 16}}", "field image_embeddings.data is missing, expected a base64 string" },
     { "{'image_embeddings': {'views': 1, 'data': '" EMBEDDED "'}}",
       "field image_embeddings.data holds 48 bytes, expected 24" },
 
@@ -309,11 +309,12 @@ static const refusal refusals[] = {
     { "{'noise': ['1']}", "field noise[0] is a string, expected a number" },
     { "{'noise': [1, 2, 3, 4, 5]}", "field noise has 5 values, expected 6 (2 rows of 3)" },
     { "{'noise': []}", "field noise has 0 values, expected 6 (2 rows of 3)" },
-    { "{'seed': -1}", "field seed is not an integer from 0 to 2^63-1" },
-    { "{'seed': 1.0}", "field seed is not an integer from 0 to 2^63-1" },
-    { "{'seed': '1'}", "field seed is not an integer from 0 to 2^63-1" },
+    { "{'seed': -1}", "field seed is -1, expected 0 to 2^63-1" },
+    { "{'seed': 1.0}", "field seed is a number, expected an integer from 0 to 2^63-1" },
+    { "{'seed': '1'}", "field seed is a string, expected an integer from 0 to 2^63-1" },
+    { "{'trace': ['a\\u0000b']}", "field trace[0] has a NUL in it" },
     { "{'trace': 'step.*'}", "field trace is a string, expected an array of name patterns" },
-    { "{'trace': ['step.*', 1]}", "field trace is an integer, expected an array of name patterns" },
+    { "{'trace': ['step.*', 1]}", "field trace[1] is an integer, expected a string" },
 };
 
 static void check_refused(const char *text, const char *want)
@@ -378,6 +379,25 @@ static void test_what_is_not_json_is_told_with_its_place(void **state)
     check_not_json("{'state': [1e999]}", 1, 16);
     check_not_json("{'state': [NaN]}", 1, 14);
     check_not_json("{'trace': ['\xff']}", 1, 12);
+}
+
+/* 6 MB of text would become 300 MB of empty arrays. */
+static void test_more_values_than_memory_is_for_are_refused(void **state)
+{
+    (void)state;
+    enum { MOST = 4194304 };
+    static const char before[] = "{'images': [", each[] = "[],";
+    const size_t length = sizeof before - 1 + (MOST / 2) * (sizeof each - 1);
+    char *text = malloc(length + 1);
+    assert_non_null(text);
+    memcpy(text, before, sizeof before);
+    for (size_t at = sizeof before - 1; at < length; at += sizeof each - 1)
+        memcpy(text + at, each, sizeof each);
+    check_refused(text, "found more than 4194304 values, expected fewer");
+    text[length - 6] = '\0'; /* without the last two arrays there are few enough */
+    assert_int_equal(parse(text), VACT_EINPUT);
+    assert_non_null(strstr(err.text, "doc: not JSON at line 1"));
+    free(text);
 }
 
 static void test_deep_nesting_is_refused(void **state)
@@ -549,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_too_many_views_are_refused),
         cmocka_unit_test(test_a_long_unknown_name_is_cut),
         cmocka_unit_test(test_what_is_not_json_is_told_with_its_place),
+        cmocka_unit_test(test_more_values_than_memory_is_for_are_refused),
         cmocka_unit_test(test_deep_nesting_is_refused),
         cmocka_unit_test(test_a_reply_is_one_line),
         cmocka_unit_test(test_actions_come_back_to_the_bit),

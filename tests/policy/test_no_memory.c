@@ -1,23 +1,18 @@
-/* Memory that runs out at any allocation: one line, nothing lost, and the same call right after succeeds.
- *
- * Every operation below runs with its first, second, third ... allocation refused, until it gets by without a refusal;
- * once with that allocation alone refused, once with all that follow. */
+/* Memory that runs out at any allocation: one line, nothing lost, and the same call right after succeeds. */
 #include "base/error.h"
 #include "kernels/kernels.h"
+#include "memory.h"
 #include "models/golden.h"
 #include "models/registry.h"
 #include "policy/document.h"
 #include "tensor/synth.h"
 #include "text/tokenizer.h"
 
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,96 +21,7 @@
 #define WRITTEN "test_no_memory_written.gguf"
 #define SPOKEN  "test_no_memory_spoken.gguf" /* with a tokenizer and names of cameras */
 
-/* ---- link-time wrappers: every allocation of the library passes here ---- */
-
-static struct {
-    long next;     /* number of this operation's next allocation, from 1 */
-    long refused;  /* the allocation to refuse; 0: none */
-    bool all;      /* and those that follow */
-    long refusals; /* so far */
-    long live;     /* allocations not yet freed */
-} memory;
-
-static bool is_refused(void)
-{
-    const long n = memory.next++;
-    const bool refused = memory.refused && (n == memory.refused || (memory.all && n > memory.refused));
-    memory.refusals += refused;
-    return refused;
-}
-
-static void *counted(void *block)
-{
-    memory.live += block != NULL;
-    return block;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
-int __real_pthread_create(pthread_t *id, const pthread_attr_t *how, void *(*fn)(void *), void *argument);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
-int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *how, void *(*fn)(void *), void *argument);
-void __wrap_free(void *block);
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return is_refused() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-    if (is_refused())
-        return NULL;
-    return block ? __real_realloc(block, size) : counted(__real_realloc(NULL, size));
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return is_refused() ? NULL : counted(__real_aligned_alloc(alignment, size));
-}
-
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
-{
-    errno = ENOMEM;
-    return is_refused() ? MAP_FAILED : __real_mmap(address, size, protection, flags, fd, offset);
-}
-
-int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *how, void *(*fn)(void *), void *argument)
-{
-    return is_refused() ? EAGAIN : __real_pthread_create(id, how, fn, argument);
-}
-
-void __wrap_free(void *block)
-{
-    memory.live -= block != NULL;
-    __real_free(block);
-}
-
-/* The JSON library is not linked through the wrappers. */
-static void *json_malloc(size_t size)
-{
-    return __wrap_malloc(size);
-}
-
-static void json_free(void *block)
-{
-    __wrap_free(block);
-}
-
-/* ---- operations: each leaves nothing behind and gives a number that is the same every time ---- */
+/* ---- operations ---- */
 
 static vact_model *model;
 static vact_session *session;
@@ -366,113 +272,69 @@ static vact_status list_faults(double *answer, vact_error *err)
     return status;
 }
 
-/* ---- the check ---- */
-
-typedef vact_status (*operation)(double *answer, vact_error *err);
-
-/* Runs it with allocation n refused (0: none). False if that many are not made. */
-static bool run_with(operation run, long n, bool all, double want)
-{
-    vact_error err = { 0 };
-    double answer = 0;
-    const long live = memory.live;
-    memory.next = 1;
-    memory.refused = n;
-    memory.all = all;
-    memory.refusals = 0;
-    const vact_status status = run(&answer, &err);
-    memory.refused = 0;
-    assert_int_equal(memory.live, live);
-    if (memory.refusals == 0) {
-        if (status != VACT_OK)
-            fail_msg("%s", err.text);
-        assert_true(answer == want);
-        return false;
-    }
-    /* A string that the JSON library has no memory for is no token to it. */
-    const bool no_token = strstr(err.text, ": not JSON at ") && status == VACT_EINPUT;
-    if (status != VACT_ENOMEM && !no_token)
-        fail_msg("allocation %ld: status %d, \"%s\"", n, status, err.text);
-    assert_int_equal(err.code, status);
-    assert_true(err.text[0] && !strchr(err.text, '\n'));
-    return true;
-}
-
-static void check(operation run)
-{
-    vact_error err = { 0 };
-    double want = 0;
-    if (run(&want, &err) != VACT_OK)
-        fail_msg("%s", err.text);
-    for (int all = 0; all < 2; all++) {
-        long n = 1;
-        for (; run_with(run, n, all, want); n++)
-            assert_false(run_with(run, 0, false, want));
-        assert_true(n > 1); /* the wrappers are in place */
-    }
-}
+/* ---- the checks ---- */
 
 static void test_opening_a_model(void **state)
 {
     (void)state;
-    check(open_model);
+    memory_check(open_model);
 }
 
 static void test_opening_a_session(void **state)
 {
     (void)state;
-    check(open_session);
-    check(open_reference_session);
+    memory_check(open_session);
+    memory_check(open_reference_session);
 }
 
 static void test_planning(void **state)
 {
     (void)state;
-    check(count_session_bytes);
-    check(count_cost);
+    memory_check(count_session_bytes);
+    memory_check(count_cost);
 }
 
 static void test_predicting(void **state)
 {
     (void)state; /* without these two a prediction allocates nothing: test_predict */
-    check(predict_with_progress);
-    check(predict_with_traces);
-    check(predict_in_words);
+    memory_check(predict_with_progress);
+    memory_check(predict_with_traces);
+    memory_check(predict_in_words);
 }
 
 static void test_documents(void **state)
 {
     (void)state;
-    check(write_reply);
-    check(parse_request);
-    check(parse_actions);
+    memory_check(write_reply);
+    memory_check(parse_request);
+    memory_check(parse_actions);
 }
 
 static void test_text(void **state)
 {
     (void)state;
-    check(encode_text);
-    check(write_tokenizer);
+    memory_check(encode_text);
+    memory_check(write_tokenizer);
 }
 
 static void test_writing_files(void **state)
 {
     (void)state;
-    check(write_checkpoint);
-    check(copy_checkpoint);
+    memory_check(write_checkpoint);
+    memory_check(copy_checkpoint);
 }
 
 static void test_inspecting(void **state)
 {
     (void)state;
-    check(list_faults);
+    memory_check(list_faults);
 }
 
 static int set_up(void **state)
 {
     (void)state;
     vact_error err = { 0 };
-    json_set_alloc_funcs(json_malloc, json_free);
+    memory_count_json();
     golden_model("smolvla", "tiny", TINY);
     if (vact_tokenizer_open(&tokenizer, TEST_DATA "/cli_tokenizer.json", &err) != VACT_OK ||
         embed_tokenizer(SPOKEN, &err) != VACT_OK)
@@ -480,7 +342,7 @@ static int set_up(void **state)
     model = golden_open(SPOKEN);
     session = golden_session(model, &(vact_settings){ .threads = 2 });
     sink = tmpfile();
-    json_t *request = golden_load(TEST_DATA "/smolvla_tiny_request.json");
+    json_t *request = load_json(TEST_DATA "/smolvla_tiny_request.json");
     char *text = json_dumps(request, JSON_COMPACT);
     const vact_status status =
         vact_document_parse(&document, vact_model_get_info(model),
@@ -490,7 +352,8 @@ static int set_up(void **state)
     return sink && status == VACT_OK ? 0 : -1;
 }
 
-static int tear_down(void **state)
+/* The last test, not a tear-down: cmocka does not count those that fail. */
+static void test_everything_is_freed(void **state)
 {
     (void)state;
     vact_document_free(&document);
@@ -500,16 +363,21 @@ static int tear_down(void **state)
     vact_tokenizer_close(&tokenizer);
     unlink(TINY);
     unlink(SPOKEN);
-    return memory.live == 0 ? 0 : -1;
+    assert_int_equal(memory.live, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opening_a_model), cmocka_unit_test(test_opening_a_session),
-        cmocka_unit_test(test_planning),        cmocka_unit_test(test_predicting),
-        cmocka_unit_test(test_documents),       cmocka_unit_test(test_writing_files),
-        cmocka_unit_test(test_inspecting),      cmocka_unit_test(test_text),
+        cmocka_unit_test(test_opening_a_model),
+        cmocka_unit_test(test_opening_a_session),
+        cmocka_unit_test(test_planning),
+        cmocka_unit_test(test_predicting),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_writing_files),
+        cmocka_unit_test(test_inspecting),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_everything_is_freed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }

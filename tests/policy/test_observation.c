@@ -107,7 +107,7 @@ static void assert_same(vact_session *s, const vact_request *a, const vact_reque
 static void test_text_becomes_the_ids_of_the_reference(void **state)
 {
     (void)state;
-    json_t *golden = golden_load(TEST_DATA "/tokenizers.json");
+    json_t *golden = load_json(TEST_DATA "/tokenizers.json");
     const json_t *cases = json_object_get(json_object_get(golden, "smollm2"), "python"), *one;
     const vact_image image = picture(front, WIDTH, HEIGHT, NULL);
     int compared = 0;
@@ -311,9 +311,10 @@ static void test_a_wrong_camera_key_is_refused(void **state)
 {
     (void)state;
     static const camera_key keys[] = {
-        { { { NULL, 0 } }, 0, "key vact.cameras is no array of strings" },
-        { { { "a", 1 }, { "", 0 } }, 2, "key vact.cameras[1] has 0 characters, expected 1 to 64, no NUL" },
-        { { { "a\0b", 3 } }, 1, "key vact.cameras[0] has 3 characters, expected 1 to 64, no NUL" },
+        { { { NULL, 0 } }, 0, "key vact.cameras: found u32, expected array of string" },
+        { { { "a", 1 }, { "", 0 } }, 2, "key vact.cameras[1] is no name, expected 1 to 64 bytes of UTF-8" },
+        { { { "a\0b", 3 } }, 1, "key vact.cameras[0] is no name, expected 1 to 64 bytes of UTF-8" },
+        { { { "\xff", 1 } }, 1, "key vact.cameras[0] is no name, expected 1 to 64 bytes of UTF-8" },
         { { { "a", 1 }, { "b", 1 }, { "a", 1 } }, 3, "key vact.cameras names \"a\" twice" },
         { { { "", 0 } }, 17, "key vact.cameras has 17 names, expected 1 to 16" },
     };

@@ -1,6 +1,7 @@
 /* What vact_predict and the session refuse, what their units mean, and that a prediction allocates nothing. Runs on
  * SmolVLA's tiny synthetic checkpoint. */
 #include "base/cpu.h"
+#include "memory.h"
 #include "models/golden.h"
 #include "tensor/synth.h"
 
@@ -19,41 +20,6 @@ enum { SIZE = 32, VIEWS = 2, TOKENS = 3, STATE = 5, MAX_STATE = 8, HORIZON = 5, 
 
 static vact_model *model;
 static vact_session *session;
-
-/* Link-time wrappers: every allocation of this program passes here. */
-static long allocations;
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    allocations++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    allocations++;
-    return __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    allocations++;
-    return __real_realloc(memory, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    allocations++;
-    return __real_aligned_alloc(alignment, size);
-}
 
 /* ---- a good request, to be spoiled ---- */
 
@@ -411,13 +377,13 @@ static void test_predictions_allocate_nothing(void **state)
     vact_session *fresh = golden_session(reader, NULL);
     vact_reply reply = { .actions = actions };
     static const char *const texts[] = { "pick up the bowl", "caf\u00e9", "put 2 blocks on the plate." };
-    const long before = allocations;
+    const long before = memory.made;
     assert_true(before > 0); /* the wrappers are in place */
     for (int i = 0; i < 3; i++) {
         q.text = texts[i];
         assert_int_equal(vact_predict(fresh, &q, &reply, &err), VACT_OK);
     }
-    assert_int_equal(allocations, before);
+    assert_int_equal(memory.made, before);
     vact_session_close(&fresh);
     vact_model_close(&reader);
 }

@@ -8,15 +8,6 @@
 
 #include <cmocka.h>
 
-json_t *load_json(const char *path)
-{
-    json_error_t where;
-    json_t *root = json_load_file(path, JSON_ALLOW_NUL, &where);
-    if (!root)
-        fail_msg("%s: %s", path, where.text);
-    return root;
-}
-
 vact_tokenizer *open_tokenizer(const char *path)
 {
     vact_tokenizer *t = NULL;
@@ -24,6 +15,15 @@ vact_tokenizer *open_tokenizer(const char *path)
     if (vact_tokenizer_open(&t, path, &err) != VACT_OK)
         fail_msg("%s", err.text);
     return t;
+}
+
+const char *const tokenizer_names[TOKENIZERS] = { "gemma3", "qwen3", "llama3", "mistral", "llama2", "smollm2" };
+
+vact_tokenizer *open_named(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, TEST_DATA "/tokenizers/%s.tokenizer.json", name);
+    return open_tokenizer(path);
 }
 
 vact_tokenizer *parse_tokenizer(const json_t *document)

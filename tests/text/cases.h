@@ -2,13 +2,14 @@
 #ifndef TESTS_TEXT_CASES_H
 #define TESTS_TEXT_CASES_H
 
+#include "load_json.h"
 #include "text/tokenizer.h"
 
-#include <jansson.h>
+/* The real tokenizers of tests/data/tokenizers, whose texts and ids are in tests/data/tokenizers.json. */
+enum { TOKENIZERS = 6 };
+extern const char *const tokenizer_names[TOKENIZERS];
+vact_tokenizer *open_named(const char *name);
 
-#define TOKENIZER_DATA TEST_DATA "/tokenizers/"
-
-json_t *load_json(const char *path);
 vact_tokenizer *open_tokenizer(const char *path);
 vact_tokenizer *parse_tokenizer(const json_t *document);
 

@@ -11,16 +11,6 @@
 
 static json_t *all;
 
-static const char *const names[] = { "gemma3", "qwen3", "llama3", "mistral", "llama2", "smollm2" };
-enum { N_NAMES = sizeof names / sizeof *names };
-
-static vact_tokenizer *open_named(const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, TOKENIZER_DATA "%s.tokenizer.json", name);
-    return open_tokenizer(path);
-}
-
 /* Where the JavaScript implementations and the Python package differ: the package's ids. */
 static const struct verdict {
     const char *name, *text, *ids, *ids_special, *reason;
@@ -76,9 +66,9 @@ static void check_named(const vact_tokenizer *t, const char *name)
 static void test_ids_are_those_of_the_originals(void **state)
 {
     (void)state;
-    for (int i = 0; i < N_NAMES; i++) {
-        vact_tokenizer *t = open_named(names[i]);
-        check_named(t, names[i]);
+    for (int i = 0; i < TOKENIZERS; i++) {
+        vact_tokenizer *t = open_named(tokenizer_names[i]);
+        check_named(t, tokenizer_names[i]);
         vact_tokenizer_close(&t);
         assert_null(t);
     }
@@ -87,11 +77,11 @@ static void test_ids_are_those_of_the_originals(void **state)
 static void test_ids_are_the_same_through_gguf(void **state)
 {
     (void)state;
-    for (int i = 0; i < N_NAMES; i++) {
-        vact_tokenizer *t = open_named(names[i]);
+    for (int i = 0; i < TOKENIZERS; i++) {
+        vact_tokenizer *t = open_named(tokenizer_names[i]);
         vact_tokenizer *back = through_gguf(t, "test_tokenizer.gguf");
         assert_int_equal(vact_tokenizer_size(back), vact_tokenizer_size(t));
-        check_named(back, names[i]);
+        check_named(back, tokenizer_names[i]);
         vact_tokenizer_close(&back);
         vact_tokenizer_close(&t);
     }
@@ -100,9 +90,9 @@ static void test_ids_are_the_same_through_gguf(void **state)
 static void test_size_is_the_largest_id_and_one(void **state)
 {
     (void)state;
-    static const int32_t sizes[N_NAMES] = { 262145, 151669, 128256, 32000, 32000, 49152 };
-    for (int i = 0; i < N_NAMES; i++) {
-        vact_tokenizer *t = open_named(names[i]);
+    static const int32_t sizes[TOKENIZERS] = { 262145, 151669, 128256, 32000, 32000, 49152 };
+    for (int i = 0; i < TOKENIZERS; i++) {
+        vact_tokenizer *t = open_named(tokenizer_names[i]);
         assert_int_equal(vact_tokenizer_size(t), sizes[i]);
         vact_tokenizer_close(&t);
     }
@@ -126,8 +116,8 @@ static void test_each_bad_byte_counts_as_a_replacement_character(void **state)
         { "\xF4\x90\x80\x80", FFFD FFFD FFFD FFFD }, /* beyond U+10FFFF */
         { "\xF0\x9F\x98\x80\xF0\x9F", "\xF0\x9F\x98\x80" FFFD FFFD },
     };
-    for (int i = 0; i < N_NAMES; i++) {
-        vact_tokenizer *t = open_named(names[i]);
+    for (int i = 0; i < TOKENIZERS; i++) {
+        vact_tokenizer *t = open_named(tokenizer_names[i]);
         vact_encoder *e = NULL, *f = NULL;
         assert_int_equal(vact_encoder_open(&e, t, 64, NULL), VACT_OK);
         assert_int_equal(vact_encoder_open(&f, t, 64, NULL), VACT_OK);

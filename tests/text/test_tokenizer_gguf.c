@@ -1,7 +1,7 @@
 /* What the tokenizer.ggml.* keys mean, on small files made by hand; and which tokenizers have no words there. Ids follow
  * from the rules that each test states. */
-#include "file/gguf_bytes.h"
 #include "text/cases.h"
+#include "text/gguf_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,11 +10,7 @@
 
 #include <cmocka.h>
 
-#define K(name)     "s:tokenizer.ggml." name " "
-#define F(n, all)   "r:GGUF 4:3 8:0 8:" #n " " all
 #define BLANK       "%e2%96%81"
-#define GPT2(pre)   K("model") "4:8 s:gpt2 " K("pre") "4:8 s:" pre " "
-#define LLAMA       K("model") "4:8 s:llama "
 #define YES(key)    K(key) "4:7 1:1 "
 #define NO(key)     K(key) "4:7 1:0 "
 #define ID(key, id) K(key) "4:4 4:" #id " "
@@ -142,9 +138,7 @@ static void test_listed_merges_go_before_scores(void **state)
 
 /* 0 a 1 b 2 (space) 3 ab 4 (space)a 5 aab 6 1 7 ! 8 <s> */
 #define BYTES(pre)                                                                                                     \
-    GPT2(pre)                                                                                                          \
-    K("tokens")                                                                                                        \
-    "4:9 4:8 8:9 s:a s:b s:%c4%a0 s:ab s:%c4%a0a s:aab s:1 s:! s:<s> " K(                                              \
+    GPT2 PRE_IS(pre) K("tokens") "4:9 4:8 8:9 s:a s:b s:%c4%a0 s:ab s:%c4%a0a s:aab s:1 s:! s:<s> " K(                 \
         "token_type") "4:9 4:5 8:9 4:1 4:1 4:1 4:1 4:1 4:1 4:1 4:1 4:3 " K("merges") "4:9 4:8 8:3 s:a%20b "            \
                                                                                      "s:%c4%a0%20a s:a%20b "
 
@@ -158,10 +152,10 @@ static void test_merges_keep_their_order_and_the_first_of_two_wins(void **state)
 static void test_a_file_may_leave_out_types_and_words(void **state)
 {
     (void)state;
-    static const char bare[] = F(3, K("model") "4:8 s:gpt2 " K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K(
+    static const char bare[] =
+        F(3, GPT2 K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K("merges") "4:9 4:8 8:2 s:a%20b s:1%201 ");
+    static const char gpt2[] = F(4, GPT2 PRE_IS("gpt-2") K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K(
                                         "merges") "4:9 4:8 8:2 s:a%20b s:1%201 ");
-    static const char gpt2[] =
-        F(4, GPT2("gpt-2") K("tokens") "4:9 4:8 8:5 s:a s:b s:ab s:1 s:11 " K("merges") "4:9 4:8 8:2 s:a%20b s:1%201 ");
     check(bare, "ab1111", true, "2 4 3 3");
     check(gpt2, "ab1111", true, "2 4 4");
 }
@@ -223,7 +217,7 @@ static void test_a_tokenizer_without_words_in_gguf_is_emodel(void **state)
             fail_msg("%s: %s", cases[i].why, err.text);
         assert_int_equal(vact_gguf_writer_open(&w, "test_tokenizer_gguf.gguf", NULL), VACT_OK);
         assert_int_equal(vact_tokenizer_put(t, w, &err), VACT_EMODEL);
-        snprintf(want, sizeof want, "a GGUF file cannot hold this tokenizer: %s", cases[i].why);
+        snprintf(want, sizeof want, "test_tokenizer_gguf.gguf: GGUF cannot hold this tokenizer: %s", cases[i].why);
         assert_string_equal(err.text, want);
         vact_gguf_writer_close(&w);
         vact_tokenizer_close(&t);
@@ -251,10 +245,8 @@ static void copy_without_merges(const char *from, const char *to)
 static void check_by_scores(const json_t *all, const char *name)
 {
     static const char full[] = "test_tokenizer_gguf_full.gguf", scores[] = "test_tokenizer_gguf_scores.gguf";
-    char path[512];
     vact_gguf_writer *w = NULL;
-    snprintf(path, sizeof path, TOKENIZER_DATA "%s.tokenizer.json", name);
-    vact_tokenizer *t = open_tokenizer(path);
+    vact_tokenizer *t = open_named(name);
     assert_int_equal(vact_gguf_writer_open(&w, full, NULL), VACT_OK);
     assert_int_equal(vact_tokenizer_put(t, w, NULL), VACT_OK);
     assert_int_equal(vact_gguf_writer_finish(w, NULL), VACT_OK);

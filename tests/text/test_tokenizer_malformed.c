@@ -1,5 +1,5 @@
 /* Tokenizers that must be refused: the status, and the sentence to the letter. */
-#include "file/gguf_bytes.h"
+#include "text/gguf_keys.h"
 #include "text/tokenizer.h"
 
 #include <setjmp.h>
@@ -34,7 +34,8 @@ static const struct malformed documents[] = {
     { "an array", "[]", VACT_EFORMAT, "the document is an array, expected an object" },
     { "no model", "{}", VACT_EFORMAT, "field model: found missing, expected an object" },
     { "a model of no type", "{'model':{}}", VACT_EFORMAT, "field model.type: found missing, expected \"BPE\"" },
-    { "another model", "{'model':{'type':'Unigram'}}", VACT_EMODEL, "field model: the type Unigram is not supported" },
+    { "another model", "{'model':{'type':'Unigram'}}", VACT_EMODEL,
+      "field model: the type \"Unigram\" is not supported" },
     { "no vocabulary", BPE("'merges':[]"), VACT_EFORMAT, "field model.vocab: found missing, expected an object" },
     { "no merges", BPE("'vocab':{}"), VACT_EFORMAT, "field model.merges: found missing, expected an array" },
     { "an id of another type", BPE("'vocab':{'a':'0'}"), VACT_EFORMAT,
@@ -50,15 +51,17 @@ static const struct malformed documents[] = {
     { "an empty piece", BPE("'vocab':{'':0}"), VACT_EFORMAT,
       "field model.vocab: found a piece of 0 bytes, expected 1 to 1024" },
     { "a merge of one", BPE("'vocab':{'a':0},'merges':['a']"), VACT_EFORMAT,
-      "field model.merges[0]: expected two pieces of model.vocab" },
+      "field model.merges[0]: is \"a\", expected two pieces" },
     { "a merge of three", BPE("'vocab':{'a':0},'merges':[['a','a','a']]"), VACT_EFORMAT,
-      "field model.merges[0]: expected two pieces of model.vocab" },
+      "field model.merges[0]: found an array, expected \"left right\" or [left, right]" },
     { "a merge of numbers", BPE("'vocab':{'a':0},'merges':[[1,2]]"), VACT_EFORMAT,
-      "field model.merges[0]: expected two pieces of model.vocab" },
+      "field model.merges[0]: found an array, expected \"left right\" or [left, right]" },
     { "a merge of an unknown piece", BPE("'vocab':{'a':0,'ab':1},'merges':['a b']"), VACT_EFORMAT,
-      "field model.merges[0]: expected two pieces of model.vocab" },
+      "field model.merges[0]: is \"a b\", expected two pieces" },
+    { "a merge of two unknown pieces", BPE("'vocab':{'a':0},'merges':[['b','c\\n']]"), VACT_EFORMAT,
+      "field model.merges[0]: is \"b c\\n\", expected two pieces" },
     { "a merge that makes no piece", BPE("'vocab':{'a':0,'b':1,'ab':2},'merges':['a b','b a']"), VACT_EFORMAT,
-      "field model.merges[1]: what it makes is no piece of model.vocab" },
+      "field model.merges[1]: is \"b a\", which makes no piece" },
     { "a merge that is a number", BPE("'vocab':{'a':0},'merges':[7]"), VACT_EFORMAT,
       "field model.merges[0]: found an integer, expected \"left right\" or [left, right]" },
     { "an unknown unknown", BPE("'vocab':{'a':0},'merges':[],'unk_token':'?'"), VACT_EFORMAT,
@@ -85,12 +88,16 @@ static const struct malformed documents[] = {
     { "an added token of a huge id", ADDED("{'id':2097152,'content':'x'}"), VACT_EFORMAT,
       "field added_tokens: found the id 2097152, expected 0 to 2097151" },
     { "an added token on another's id", ADDED("{'id':1,'content':'x\\n'}"), VACT_EFORMAT,
-      "field added_tokens: x\\n has the id 1, and model.vocab says otherwise" },
+      "field added_tokens: \"x\\n\" has the id 1, and model.vocab says otherwise" },
+    { "an added token that the normalizer makes long",
+      WITH("'normalizer':{'type':'Replace','pattern':{'String':'a'},'content':'0123456789ABCDEF0123456789ABCDEF'},"
+           "'added_tokens':[{'id':3,'content':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','normalized':true}]"),
+      VACT_EFORMAT, "field added_tokens: found a piece of 1056 bytes, expected 1 to 1024" },
     { "an added token of two ids", ADDED("{'id':7,'content':'ab'}"), VACT_EFORMAT,
-      "field added_tokens: ab has the id 7, and model.vocab says otherwise" },
+      "field added_tokens: \"ab\" has the id 7, and model.vocab says otherwise" },
     { "an added token twice",
       ADDED("{'id':3,'content':'x','normalized':false},{'id':4,'content':'x','normalized':false}"), VACT_EFORMAT,
-      "field added_tokens: found x twice, expected it once" },
+      "field added_tokens: found \"x\" twice, expected it once" },
     { "an added token of a strange flag", ADDED("{'id':3,'content':'x','special':0}"), VACT_EFORMAT,
       "field added_tokens.special: found an integer, expected true or false" },
     { "a normalizer that is a text", NORM("'NFC'"), VACT_EFORMAT,
@@ -98,9 +105,9 @@ static const struct malformed documents[] = {
     { "a normalizer without a type", NORM("{}"), VACT_EFORMAT,
       "field normalizer: its type is missing, expected a string" },
     { "an unknown normalizer", NORM("{'type':'Lowercase'}"), VACT_EMODEL,
-      "field normalizer: the type Lowercase is not supported" },
+      "field normalizer: the type \"Lowercase\" is not supported" },
     { "a strange name", NORM("{'type':'\\u001b[31m\\n'}"), VACT_EMODEL,
-      "field normalizer: the type \\x1b[31m\\n is not supported" },
+      "field normalizer: the type \"\\x1b[31m\\n\" is not supported" },
     { "a sequence of nothing", NORM("{'type':'Sequence'}"), VACT_EFORMAT,
       "field normalizer: found missing in a Sequence's normalizers, expected an array" },
     { "nine normalizers",
@@ -115,9 +122,12 @@ static const struct malformed documents[] = {
     { "Replace by a number", NORM("{'type':'Replace','pattern':{'String':'a'},'content':1}"), VACT_EFORMAT,
       "field normalizer.content: found an integer, expected a string" },
     { "an unknown pre-tokenizer", PRE("{'type':'BertPreTokenizer'}"), VACT_EMODEL,
-      "field pre_tokenizer: the type BertPreTokenizer is not supported" },
+      "field pre_tokenizer: the type \"BertPreTokenizer\" is not supported" },
     { "Split without a behavior", PRE("{'type':'Split','pattern':{'String':'a'}}"), VACT_EFORMAT,
       "field pre_tokenizer: the behavior of a Split is missing, expected Isolated, Removed, MergedWithPrevious, "
+      "MergedWithNext or Contiguous" },
+    { "Split of another behavior", PRE("{'type':'Split','behavior':'Removed ','pattern':{'String':'a'}}"), VACT_EFORMAT,
+      "field pre_tokenizer: the behavior of a Split is \"Removed \", expected Isolated, Removed, MergedWithPrevious, "
       "MergedWithNext or Contiguous" },
     { "Split of a strange pattern", PRE("{'type':'Split','behavior':'Removed','pattern':'a'}"), VACT_EFORMAT,
       "field pre_tokenizer.String: found missing, expected a string" },
@@ -127,9 +137,9 @@ static const struct malformed documents[] = {
     { "a prefix behind a split", PRE("{'type':'Sequence','pretokenizers':[{'type':'Digits'},{'type':'ByteLevel'}]}"),
       VACT_EMODEL, "field pre_tokenizer: ByteLevel with add_prefix_space adds text behind a step that splits" },
     { "a strange scheme", PRE("{'type':'Metaspace','replacement':'_','prepend_scheme':'last'}"), VACT_EFORMAT,
-      "field pre_tokenizer: prepend_scheme is unknown, expected always, first or never" },
+      "field pre_tokenizer: prepend_scheme is \"last\", expected always, first or never" },
     { "an unknown post-processor", POST("{'type':'BertProcessing'}"), VACT_EMODEL,
-      "field post_processor: the type BertProcessing is not supported" },
+      "field post_processor: the type \"BertProcessing\" is not supported" },
     { "a template without a list", POST("{'type':'TemplateProcessing'}"), VACT_EFORMAT,
       "field post_processor: the template's single is missing, expected an array" },
     { "a template without the text", POST("{'type':'TemplateProcessing','single':[]}"), VACT_EFORMAT,
@@ -189,6 +199,28 @@ static void test_the_document_without_faults_is_read(void **state)
     vact_tokenizer_close(&t);
 }
 
+/* The text is at fault, not the tokenizer. */
+static void test_a_text_that_a_pattern_gives_up_on_is_einput(void **state)
+{
+    (void)state;
+    vact_tokenizer *t = NULL;
+    vact_encoder *e = NULL;
+    vact_error err = { 0 };
+    const int32_t *ids = NULL;
+    size_t n = 0;
+    static const char text[] = "{\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":"
+                               "{\"Regex\":\"(?:a|a|a|a)+b\"}},"
+                               "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}";
+    assert_int_equal(vact_tokenizer_from_json(&t, "x", text, sizeof text - 1, &err), VACT_OK);
+    assert_int_equal(vact_encoder_open(&e, t, 40, &err), VACT_OK);
+    assert_int_equal(vact_encode(e, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", 32, false, &ids, &n, &err), VACT_OK);
+    assert_int_equal(vact_encode(e, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac b", 34, false, &ids, &n, &err), VACT_EINPUT);
+    assert_null(ids);
+    assert_string_equal(err.text, "the tokenizer's pattern gives up on this text of 34 bytes");
+    vact_encoder_close(&e);
+    vact_tokenizer_close(&t);
+}
+
 static void test_a_piece_of_1025_bytes_is_refused(void **state)
 {
     (void)state;
@@ -202,18 +234,15 @@ static void test_a_piece_of_1025_bytes_is_refused(void **state)
 
 /* ---- GGUF ---- */
 
-#define K(name)   "s:tokenizer.ggml." name " "
-#define GPT2      K("model") "4:8 s:gpt2 "
-#define LLAMA     K("model") "4:8 s:llama "
-#define PRE_GPT2  K("pre") "4:8 s:gpt-2 "
-#define TOKENS    K("tokens") "4:9 4:8 8:3 s:a s:b s:ab "
-#define TYPES     K("token_type") "4:9 4:5 8:3 4:1 4:1 4:1 "
-#define MERGES    K("merges") "4:9 4:8 8:1 s:a%20b "
-#define SCORES    K("scores") "4:9 4:6 8:3 f:0 f:0 f:0 "
-#define F(n, all) "r:GGUF 4:3 8:0 8:" #n " " all
+#define PRE_GPT2 PRE_IS("gpt-2")
+#define TOKENS   K("tokens") "4:9 4:8 8:3 s:a s:b s:ab "
+#define TYPES    K("token_type") "4:9 4:5 8:3 4:1 4:1 4:1 "
+#define MERGES   K("merges") "4:9 4:8 8:1 s:a%20b "
+#define SCORES   K("scores") "4:9 4:6 8:3 f:0 f:0 f:0 "
 
 static const struct malformed files[] = {
-    { "no tokenizer", F(0, ""), VACT_EFORMAT, "key tokenizer.ggml.model: is missing, expected string" },
+    { "no tokenizer", F(0, ""), VACT_EFORMAT,
+      "holds no tokenizer; vact inspect --embed-tokenizer writes a copy that does" },
     { "a model of another type", F(1, K("model") "4:4 4:1"), VACT_EFORMAT,
       "key tokenizer.ggml.model: found u32, expected string" },
     { "another model", F(1, K("model") "4:8 s:t5%0a"), VACT_EMODEL,
@@ -301,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_malformed_documents_are_refused),
         cmocka_unit_test(test_the_document_without_faults_is_read),
+        cmocka_unit_test(test_a_text_that_a_pattern_gives_up_on_is_einput),
         cmocka_unit_test(test_a_piece_of_1025_bytes_is_refused),
         cmocka_unit_test(test_malformed_keys_are_refused),
         cmocka_unit_test(test_a_missing_file_is_eio),
