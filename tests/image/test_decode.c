@@ -1,9 +1,9 @@
 /* Pictures of every kind (tests/data/pictures) against pictures.json, and what must be refused. */
+#include "allocations.h"
 #include "file/gguf_bytes.h"
 #include "fnv.h"
 #include "folder.h"
 #include "load_json.h"
-#include "memory.h"
 #include "vact.h"
 
 #include <setjmp.h>

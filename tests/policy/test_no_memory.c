@@ -1,7 +1,7 @@
 /* Memory that runs out at any allocation: one line, nothing lost, and the same call right after succeeds. */
+#include "allocations.h"
 #include "base/error.h"
 #include "kernels/kernels.h"
-#include "memory.h"
 #include "models/golden.h"
 #include "models/registry.h"
 #include "policy/document.h"

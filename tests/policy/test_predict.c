@@ -1,7 +1,7 @@
 /* What vact_predict and the session refuse, what their units mean, and that a prediction allocates nothing. Runs on
  * SmolVLA's tiny synthetic checkpoint. */
+#include "allocations.h"
 #include "base/cpu.h"
-#include "memory.h"
 #include "models/golden.h"
 #include "tensor/synth.h"
 

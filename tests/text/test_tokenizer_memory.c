@@ -1,6 +1,6 @@
 /* Encoding texts of the announced size allocates nothing; any allocation may fail, and that is told and leaves nothing
  * behind. */
-#include "memory.h"
+#include "allocations.h"
 #include "text/cases.h"
 
 #include <setjmp.h>

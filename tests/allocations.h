@@ -1,7 +1,7 @@
 /* Every allocation of a test program, counted, and refused on demand: for programs of vact_test_memory(), whose
- * allocations pass the wrappers in memory.c at link time. Mappings and threads count as allocations to refuse. */
-#ifndef TESTS_MEMORY_H
-#define TESTS_MEMORY_H
+ * allocations pass the wrappers in allocations.c at link time. Mappings and threads count as allocations to refuse. */
+#ifndef TESTS_ALLOCATIONS_H
+#define TESTS_ALLOCATIONS_H
 
 #include "vact.h"
 

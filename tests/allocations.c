@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "allocations.h"
 
 #include <errno.h>
 #include <jansson.h>
