@@ -1,7 +1,7 @@
 /* vact: Vision-Language-Action policies in plain C.
  *
- *   camera images [v, h, w, 3]  --+
- *   instruction tokens [l]       --+--> vact_predict --> action chunk [horizon, action_dim]
+ *   camera images [v, h, w, 3]   --+
+ *   instruction, text or tokens  --+--> vact_predict --> action chunk [horizon, action_dim]
  *   proprioceptive state [s]     --+
  *
  *     vact_model *model = NULL;
@@ -125,9 +125,9 @@ typedef struct vact_model_info {
 /* Maps a GGUF checkpoint, checks every key and tensor of its architecture and binds the weights.
  * `settings` may be NULL (defaults); the strings in it need not outlive the call.
  * On success *out is the caller's, to be closed with vact_model_close.
- * EARG: out or path is NULL, or a setting out of range. EIO: a file cannot be read. EFORMAT: malformed, or a key or tensor is missing or wrong
- * (the first fault, and how many more), or a tokenizer that doesn't fit. EMODEL: no such architecture or kind of
- * tokenizer. ENOMEM. */
+ * EARG: out or path is NULL, or a setting out of range. EIO: a file cannot be read. EFORMAT: malformed, or a key or
+ * tensor is missing or wrong (the first fault, and how many more), or a tokenizer that doesn't fit. EMODEL: no such
+ * architecture or kind of tokenizer. ENOMEM. */
 VACT_API vact_status vact_model_open(vact_model **out, const char *path, const vact_settings *settings,
                                      vact_error *err);
 
