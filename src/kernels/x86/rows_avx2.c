@@ -1,4 +1,4 @@
-/* One row in, one row out: norms, softmax, rotary positions. */
+/* One row in, one row out: norms. */
 #include "kernels/x86/avx2.h"
 
 #include <math.h>
