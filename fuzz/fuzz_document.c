@@ -4,20 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "../tests/policy/small_model.h"
 
-static const vact_model_info info = {
-    .image_size = 2,
-    .view_tokens = 2,
-    .embedding_width = 3,
-    .vocab_size = 10,
-    .max_tokens = 4,
-    .state_dim = 2,
-    .max_state_dim = 4,
-    .horizon = 2,
-    .action_dim = 2,
-    .max_action_dim = 3,
-};
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile float last; /* keeps the reads below */
 

@@ -141,7 +141,7 @@ def model_seeds():
 
 
 def document_seeds():
-    """For the model that fuzz_document.c describes."""
+    """For the model of tests/policy/small_model.h."""
     def data(n):
         return base64.b64encode(bytes([0, 0, 0, 0x3F]) * (n // 4)).decode()
 

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "file/line.h"
 #include "policy/session.h"
+#include "policy/units.h"
 #include "text/utf8.h"
 #include <math.h>
 #include <string.h>
@@ -206,11 +207,6 @@ static vact_status check_state(const vact_model_info *info, const vact_request *
     return check_numbers("state", q->state, (size_t)q->n_state, err);
 }
 
-static float to_model(const vact_statistics *t, int32_t i, float x)
-{
-    return (float)(((double)x - (double)t->mean[i]) / ((double)t->std[i] + (double)t->eps));
-}
-
 static vact_status observe_state(vact_session *s, const vact_request *q, vact_error *err)
 {
     const vact_statistics *t = &s->model->statistics.state;
@@ -220,7 +216,7 @@ static vact_status observe_state(vact_session *s, const vact_request *q, vact_er
     memset(s->proprioception, 0, (size_t)s->model->info.max_state_dim * sizeof(float));
     for (int32_t i = 0; i < t->n; i++) {
         const float raw = q->state ? q->state[i] : 0;
-        s->proprioception[i] = q->state_units == VACT_UNITS_MODEL ? raw : to_model(t, i, raw);
+        s->proprioception[i] = q->state_units == VACT_UNITS_MODEL ? raw : vact_to_model(t, i, raw);
         if (!(fabsf(s->proprioception[i]) <= LARGEST))
             return vact_fail(err, VACT_EINPUT, "state[%d] is %g, by the file's statistics %g, expected %g to %g", i,
                              (double)raw, (double)s->proprioception[i], (double)-LARGEST, (double)LARGEST);

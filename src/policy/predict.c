@@ -4,19 +4,15 @@
 #include "policy/flow.h"
 #include "policy/noise.h"
 #include "policy/session.h"
+#include "policy/units.h"
 #include <math.h>
 
 /* ---- units ---- */
 
-static float to_real(const vact_statistics *t, int32_t i, float x)
-{
-    return (float)((double)x * ((double)t->std[i] + (double)t->eps) + (double)t->mean[i]);
-}
-
 /* Value i of a row of x, in the units that the request asks for. */
 static float action_value(const vact_session *s, const vact_request *q, const float *x, int32_t i)
 {
-    return q->action_units == VACT_UNITS_MODEL ? x[i] : to_real(&s->model->statistics.action, i, x[i]);
+    return q->action_units == VACT_UNITS_MODEL ? x[i] : vact_to_real(&s->model->statistics.action, i, x[i]);
 }
 
 /* Nothing is handed out unless all of it is a number. */

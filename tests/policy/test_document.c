@@ -1,6 +1,7 @@
 /* Request documents: what is read, and what is refused in which words; reply documents. In the texts here ' stands
  * for ". */
 #include "policy/document.h"
+#include "policy/small_model.h"
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,19 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const vact_model_info info = {
-    .image_size = 2,
-    .view_tokens = 2,
-    .embedding_width = 3,
-    .vocab_size = 10,
-    .max_tokens = 4,
-    .state_dim = 2,
-    .max_state_dim = 4,
-    .horizon = 2,
-    .action_dim = 2,
-    .max_action_dim = 3,
-};
 
 /* Bytes 0 .. 11; floats 0, 0.25 .. 2.75; floats -1, -0.75 .. 1.75. */
 #define BYTES    "AAECAwQFBgcICQoL"
