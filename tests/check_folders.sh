@@ -1,10 +1,11 @@
 #!/bin/sh
-# check_folders.sh ROOT: a folder of src/ includes only itself, folders before it in this list, and vact.h.
+# check_folders.sh ROOT: a folder of src/ includes only itself, folders before it in this list, and vact.h. The demo is
+# a robot like any other: beside itself and base it includes vact.h alone.
 set -eu
 cd "$1/src"
 find . -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 BEGIN {
-    n = split("base file text image tensor kernels ops blocks models offload policy chat convert serve cli", order, " ")
+    n = split("base file text image tensor kernels ops blocks models offload policy chat convert serve demo cli", order, " ")
     for (i = 1; i <= n; i++)
         rank[order[i]] = i
 }
@@ -27,6 +28,8 @@ FNR == 1 {
     split(quoted[2], part, "/")
     if (!(part[1] in rank))
         complain("\"" quoted[2] "\" should be rooted in src/, as in \"base/error.h\"")
+    else if (own == "demo" && part[1] != "demo" && part[1] != "base")
+        complain("demo is on the outside of vact.h, so it cannot include \"" quoted[2] "\"")
     else if (rank[part[1]] > rank[own])
         complain(own " comes before " part[1] ", so it cannot include \"" quoted[2] "\"")
 }
