@@ -199,7 +199,7 @@ def tokenizer_seeds():
     out["llama.gguf"] = gguf(keys("llama", llama, [2, 3, 3, 1, 1, 1, 1, 1, 6]) +
                              [("tokenizer.ggml.scores", (ARRAY, F32), scores)])
     out["gpt2.gguf"] = gguf(keys("gpt2", ["a", "b", "\u0120", "ab", "\u0120a", "<s>"], [1, 1, 1, 1, 1, 3]) +
-                            [("tokenizer.ggml.pre", STRING, "qwen2"),
+                            [("tokenizer.ggml.pre", STRING, "qwen2"), ("tokenizer.ggml.add_space_prefix", BOOL, 1),
                              ("tokenizer.ggml.merges", (ARRAY, STRING), ["a b", "\u0120 a"]),
                              ("tokenizer.ggml.bos_token_id", U32, 5), ("tokenizer.ggml.add_bos_token", BOOL, 1)])
     return out

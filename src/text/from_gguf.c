@@ -1,7 +1,8 @@
 /* tokenizer.ggml.* keys of a GGUF file -> tables and steps
  *
- * "gpt2" is byte-level BPE with merges in a list, and words by the recipe of `pre`. "llama" is SentencePiece's BPE,
- * whose merges follow from the pieces' scores, unless the file lists them: then it was a tokenizer.json.
+ * "gpt2" is byte-level BPE with merges in a list, words by the recipe of `pre`, and with `add_space_prefix` a blank
+ * before a text that doesn't begin with one. "llama" is SentencePiece's BPE, whose merges follow from the pieces'
+ * scores, unless the file lists them: then it was a tokenizer.json.
  * Keys and defaults: ggml-org/llama.cpp, src/llama-vocab.cpp. */
 #include "base/error.h"
 #include "file/line.h"
@@ -193,12 +194,12 @@ static vact_status read_byte_level(const reader *r, bool *add_bos)
         status = read_bool(r, KEY("add_space_prefix"), false, &space);
     if (status != VACT_OK)
         return status;
-    if (space)
-        return refuse(r, VACT_EMODEL, KEY("add_space_prefix"), "is true, expected false for the model gpt2");
     const vact_recipe *recipe = vact_recipe_find(pre.data, pre.length);
     if (!recipe)
         return refuse(r, VACT_EMODEL, KEY("pre"), "\"%s\" is not supported",
                       vact_printable(shown, sizeof shown, pre.data, pre.length));
+    if (space)
+        r->t->opening.edits[r->t->opening.n++] = vact_blank_before;
     r->t->byte_level = true;
     *add_bos = recipe->add_bos;
     status = vact_recipe_use(recipe, r->t, r->gguf->path, r->err);

@@ -147,11 +147,8 @@ static vact_status read_byte_level(const vact_field_reader *r, const json_t *com
         status = check_first(r, "ByteLevel with add_prefix_space");
         vact_edit *edit =
             status == VACT_OK ? new_edit(r, &r->t->opening, "pre_tokenizer", VACT_EDIT_PREPEND, &status) : NULL;
-        if (edit) {
-            edit->content = " ";
-            edit->length = 1;
-            edit->unless_there = true;
-        }
+        if (edit)
+            *edit = vact_blank_before;
     }
     if (status == VACT_OK && regex)
         status = add_regex(r, vact_gpt2_words, VACT_ISOLATED);

@@ -254,7 +254,8 @@ typedef struct vact_recipe {
     const char *splits[4]; /* regular expressions of isolated words, one after the other */
 } vact_recipe;
 
-extern const char vact_gpt2_words[]; /* the pattern of ByteLevel */
+extern const char vact_gpt2_words[];      /* the pattern of ByteLevel */
+extern const vact_edit vact_blank_before; /* its add_prefix_space */
 
 const vact_recipe *vact_recipe_find(const char *pre, size_t length); /* NULL: unknown */
 const vact_recipe *vact_recipe_of(const vact_tokenizer *t);          /* NULL: none does what it does */

@@ -41,6 +41,13 @@ static bool has_sentencepiece_steps(const vact_tokenizer *t)
            (t->n_splits == 0 || (t->n_splits == 1 && is_literal(&t->splits[0].pattern, " ") && !t->splits[0].invert));
 }
 
+/* Byte-level: perhaps a blank before the text. */
+static bool has_known_opening(const vact_tokenizer *t)
+{
+    const vact_edits *opening = &t->opening;
+    return opening->n == 0 || (t->byte_level && opening->n == 1 && is_text(&opening->edits[0], VACT_EDIT_PREPEND, " "));
+}
+
 /* Every token of an added kind is one, nothing else is, and none has a flag. */
 static vact_status check_added(const vact_tokenizer *t, const vact_gguf_writer *w, vact_error *err)
 {
@@ -59,7 +66,7 @@ static vact_status check(const vact_tokenizer *t, const vact_recipe *recipe, con
 {
     if (t->n_prefix > 1 || t->n_suffix > 1)
         return refuse(w, err, "it puts more than one token before or behind a text");
-    if (t->opening.n > 0)
+    if (!has_known_opening(t))
         return refuse(w, err, "its pre-tokenizer adds text");
     if (t->byte_level && (!recipe || t->unk >= 0))
         return refuse(w, err,
@@ -200,7 +207,8 @@ vact_status vact_tokenizer_put(const vact_tokenizer *tokenizer, vact_gguf_writer
     if (status == VACT_OK)
         status = put_around(t, w, err);
     if (status == VACT_OK)
-        status = vact_gguf_put_bool(w, KEY("add_space_prefix"), !t->byte_level && t->normaliser.n == 2, err);
+        status = vact_gguf_put_bool(w, KEY("add_space_prefix"),
+                                    t->byte_level ? t->opening.n == 1 : t->normaliser.n == 2, err);
     free(sorted);
     return status;
 }

@@ -10,6 +10,7 @@
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
 const char vact_gpt2_words[] = GPT2;
+const vact_edit vact_blank_before = { .kind = VACT_EDIT_PREPEND, .content = " ", .length = 1, .unless_there = true };
 
 static const vact_recipe recipes[] = {
     { { "gpt-2" }, .splits = { GPT2 } },

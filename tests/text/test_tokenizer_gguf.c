@@ -176,6 +176,42 @@ static void test_only_llama3_has_a_beginning_by_itself(void **state)
     check(F(7, BYTES("qwen2") ID("bos_token_id", 8) YES("add_bos_token")), "<s>a", true, "8 8 0");
 }
 
+/* As ByteLevel's add_prefix_space: before each text between added tokens. */
+static void test_a_blank_is_put_before_bytes_if_the_file_says_so(void **state)
+{
+    (void)state;
+    check(F(5, BYTES("gpt-2")), "aab", false, "0 3");
+    check(F(6, BYTES("gpt-2") NO("add_space_prefix")), "aab", false, "0 3");
+    check(F(6, BYTES("gpt-2") YES("add_space_prefix")), "aab", false, "4 3");
+    check(F(6, BYTES("gpt-2") YES("add_space_prefix")), " aab", false, "4 3");
+    check(F(6, BYTES("gpt-2") YES("add_space_prefix")), "  aab", false, "2 4 3");
+    check(F(6, BYTES("gpt-2") YES("add_space_prefix")), "", false, "");
+    check(F(6, BYTES("gpt-2") YES("add_space_prefix")), "a<s>1", false, "4 8 2 6");
+}
+
+/* The ids are those of the Python package tokenizers, as in test_tokenizer_parts.c. */
+static void test_a_byte_level_blank_goes_through_a_file(void **state)
+{
+    (void)state;
+    json_t *parts = load_json(TEST_DATA "/tokenizer_parts.json");
+    size_t i, found = 0;
+    json_t *part;
+    json_array_foreach(parts, i, part)
+    {
+        const char *name = json_string_value(json_object_get(part, "name"));
+        if (strcmp(name, "byte level True True") != 0 && strcmp(name, "byte level False True") != 0)
+            continue;
+        vact_tokenizer *t = parse_tokenizer(json_object_get(part, "tokenizer"));
+        vact_tokenizer *again = through_gguf(t, "test_tokenizer_gguf_blank.gguf");
+        check_cases(again, name, json_object_get(part, "cases"));
+        vact_tokenizer_close(&again);
+        vact_tokenizer_close(&t);
+        found++;
+    }
+    assert_int_equal(found, 2);
+    json_decref(parts);
+}
+
 /* ---- what GGUF has no words for ---- */
 
 #define FULL     "\"vocab\":{\"?\":0,\"a\":1,\"b\":2,\"ab\":3},\"merges\":[\"a b\"]"
@@ -195,7 +231,10 @@ static void test_a_tokenizer_without_words_in_gguf_is_emodel(void **state)
         { "{" SPACES BPE(FALLBACK), "its unknown token is not an added token" },
         { "{" UNK SPACES "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}," BPE(FALLBACK),
           "its pre-tokenizer adds text" },
-        { "{\"pre_tokenizer\":{\"type\":\"ByteLevel\"}," BPE(""), "its pre-tokenizer adds text" },
+        { "{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Metaspace\",\"replacement\":\"_\","
+          "\"prepend_scheme\":\"never\",\"split\":false},{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]}," BPE(
+              ""),
+          "its pre-tokenizer adds text" },
         { "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}," BPE(""),
           "tokenizer.ggml.pre has no name for its steps" },
         { "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}," BPE("\"unk_token\":\"?\","),
@@ -290,6 +329,8 @@ int main(void)
         cmocka_unit_test(test_a_file_may_leave_out_types_and_words),
         cmocka_unit_test(test_a_word_in_the_vocabulary_is_taken_whole_by_llama3),
         cmocka_unit_test(test_only_llama3_has_a_beginning_by_itself),
+        cmocka_unit_test(test_a_blank_is_put_before_bytes_if_the_file_says_so),
+        cmocka_unit_test(test_a_byte_level_blank_goes_through_a_file),
         cmocka_unit_test(test_a_tokenizer_without_words_in_gguf_is_emodel),
         cmocka_unit_test(test_scores_alone_give_the_same_ids),
     };
