@@ -1,9 +1,9 @@
 /* vact bench: latency of whole predictions and of their stages, with what they compute. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/statistics.h"
 #include "cli/cli.h"
 #include "policy/model.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { TOTAL, VISION, PREFIX, DENOISE, CPU, SERIES, MOST_VARIANTS = 2 };
@@ -34,6 +34,7 @@ typedef struct bench {
     vact_request request;
     int32_t tokens;
     float *actions;
+    double *sorted; /* [reps], scratch */
     variant variants[MOST_VARIANTS];
     int n_variants, printed;
 } bench;
@@ -97,25 +98,12 @@ static vact_status measure_all(bench *b, vact_error *err)
 
 /* ---- figures ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Quantile q of n values, nearest rank. */
+/* Of as many values as there are runs; they stay in the order measured. */
 static double quantile(const bench *b, const double *values, double q)
 {
     const size_t n = (size_t)b->options->reps;
-    double *sorted = malloc(n * sizeof *sorted);
-    if (!sorted)
-        return -1;
-    memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    const size_t rank = (size_t)(q * (double)n + 0.9999999);
-    const double result = sorted[rank > 0 ? rank - 1 : 0];
-    free(sorted);
-    return result;
+    memcpy(b->sorted, values, n * sizeof *values);
+    return vact_quantile(b->sorted, n, q);
 }
 
 static const vact_stage_cost *stage_cost(const variant *v, int series)
@@ -259,6 +247,9 @@ static bool set_up(bench *b)
 {
     const bench_options *o = b->options;
     b->n_variants = o->ab[0] ? 2 : 1;
+    b->sorted = vact_arena_take(b->arena, (size_t)o->reps, sizeof *b->sorted);
+    if (!b->sorted)
+        return cli_fail("out of memory"), false;
     b->variants[0].settings = o->model.settings;
     for (int i = 0; o->ab[0] && i < 2; i++)
         if (!parse_variant(b, i, o->ab[i]))
