@@ -38,4 +38,11 @@ uint64_t vact_dtype_bytes(uint32_t id, uint64_t n);
 bool vact_dtype_shape_bytes(uint32_t id, uint32_t n_dims, const uint64_t *ne, uint64_t *bytes, char *why,
                             size_t why_size);
 
+/* dst = src[n] as the file stores it, to the bit what ggml's reference encoders make of it; n is a multiple of the
+ * type's block. Values that the type can't hold become infinite, in types of blocks undefined codes become 0. */
+typedef void (*vact_encode_fn)(void *dst, const float *src, size_t n);
+
+/* NULL: a type that is read only, or none. */
+vact_encode_fn vact_dtype_encoder(uint32_t id);
+
 #endif

@@ -20,14 +20,6 @@ void vact_synth_noise(float *out, const char *name, uint64_t seed, uint64_t firs
     }
 }
 
-/* Round to nearest even; the values made here are never NaN. */
-static uint16_t to_bf16(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
-}
-
 typedef struct synth {
     const vact_schema *schema;
     const void *config;
@@ -37,7 +29,7 @@ typedef struct synth {
     void *user;
     uint64_t done, total;
     float *values;
-    uint16_t *halves;
+    void *bytes; /* the values as the file stores them */
     vact_error *err;
     vact_status status;
 } synth;
@@ -76,20 +68,16 @@ static bool write_row(void *user, const char *name, const vact_row *row, const v
         scale /= sqrt((double)vact_dim_get(row->made.over, s->config));
     if (row->made.fan_in)
         scale /= sqrt((double)value_count(dims + 1, n - 1));
+    const vact_encode_fn encode = vact_dtype_encoder(row->made.dtype);
     const float times = (float)scale, plus = (float)row->made.offset;
     for (uint64_t at = 0; at < count; at += CHUNK) {
         const size_t m = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
         vact_synth_noise(s->values, name, s->seed, at, m);
         for (size_t i = 0; i < m; i++)
             s->values[i] = plus + times * s->values[i];
-        const void *bytes = s->values;
-        if (row->made.dtype == VACT_DTYPE_BF16) {
-            for (size_t i = 0; i < m; i++)
-                s->halves[i] = to_bf16(s->values[i]);
-            bytes = s->halves;
-        }
+        encode(s->bytes, s->values, m);
         const size_t size = (size_t)vact_dtype_bytes(row->made.dtype, m);
-        s->status = vact_gguf_write_data(s->writer, bytes, size, s->err);
+        s->status = vact_gguf_write_data(s->writer, s->bytes, size, s->err);
         if (s->status != VACT_OK)
             return false;
         s->done += size;
@@ -127,8 +115,8 @@ vact_status vact_synth_write(const vact_schema *schema, const vact_preset *prese
     void *config = vact_arena_take(&arena, 1, schema->config_bytes);
     synth s = { .schema = schema, .config = config, .seed = seed, .progress = progress, .user = user, .err = err };
     s.values = vact_arena_take(&arena, CHUNK, sizeof *s.values);
-    s.halves = vact_arena_take(&arena, CHUNK, sizeof *s.halves);
-    if (!config || !s.values || !s.halves) {
+    s.bytes = vact_arena_take(&arena, CHUNK, sizeof *s.values);
+    if (!config || !s.values || !s.bytes) {
         vact_arena_free(&arena);
         return vact_fail(err, VACT_ENOMEM, "%s: out of memory", path);
     }
