@@ -16,6 +16,11 @@ links() # a compiler can come without the C library's files to link with
     echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null
 }
 
+includes() # HEADER
+{
+    echo "#include <$1>" | cc -x c -fsyntax-only -
+}
+
 fuzzes()
 {
     echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long n) { return !data && n; }' |
@@ -27,9 +32,12 @@ need libc6-dev links
 need cmake command -v cmake
 need ninja-build command -v ninja
 need pkg-config command -v pkg-config
-while read -r package module; do
-    need "$package" pkg-config --exists "$module"
-done <"$(dirname "$0")/libraries.txt" # Debian's name and pkg-config's
+while read -r package sign; do
+    case $sign in
+    *.h) need "$package" includes "$sign" ;;
+    *) need "$package" pkg-config --exists "$sign" ;;
+    esac
+done <"$(dirname "$0")/libraries.txt" # Debian's name and pkg-config's; a header where many systems lack the latter
 for program in "$@"; do
     case $program in
     libclang-rt-dev) need "$program" fuzzes ;;
