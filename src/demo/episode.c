@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,8 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* The only one of the words that is in the text, or -1. */
-int demo_find_word(const char *text, const char *const *words)
+/* The only one of the words that the text has, or -1. */
+static int only_word(const char *text, const char *const *words)
 {
     int found = -1, n = 0;
     for (int i = 0; words[i]; i++) {
@@ -105,16 +106,21 @@ static void lower_case(char *out, const char *text)
     *out = 0;
 }
 
+/* That no block ever has. */
+static const char *const other_colours[] = { "orange", "purple", "violet", "pink", "brown",   "black",
+                                             "white",  "grey",   "gray",   "cyan", "magenta", NULL };
+
 /* Tells the policy the user's sentence, and makes its goal the table's. */
 static vact_status take_text(demo_runner *r, uint64_t seed, demo_table *table, bool *scored, vact_error *err)
 {
     lower_case(r->told, r->task.text);
-    const int colour = demo_find_word(r->told, demo_colours), zone = demo_find_word(r->told, demo_zones);
-    const int block = colour < 0 ? -1 : demo_table_find(table, colour);
-    if (colour >= 0 && block < 0)
-        return vact_fail(err, VACT_EINPUT, "there is no %s block on the table of seed %llu, which has %s, %s and %s",
-                         demo_colours[colour], (unsigned long long)seed, demo_colours[table->colour[0]],
-                         demo_colours[table->colour[1]], demo_colours[table->colour[2]]);
+    const int colour = only_word(r->told, demo_colours), zone = only_word(r->told, demo_zones);
+    const int block = colour < 0 ? -1 : demo_table_find(table, colour), other = only_word(r->told, other_colours);
+    const char *missing = colour >= 0 && block < 0 ? demo_colours[colour] : other >= 0 ? other_colours[other] : NULL;
+    if (missing)
+        return vact_fail(
+            err, VACT_EINPUT, "there is no %s block on the table of seed %" PRIu64 ", expected %s, %s or %s", missing,
+            seed, demo_colours[table->colour[0]], demo_colours[table->colour[1]], demo_colours[table->colour[2]]);
     *scored = block >= 0 && zone >= 0;
     if (*scored) {
         table->target = block;
@@ -219,8 +225,10 @@ vact_status demo_run(demo_runner *r, uint64_t seed, const demo_watch *watch, dem
     demo_table told;
     vact_error_clear(err);
     vact_status status = begin(r, seed, episode, &told, err);
+    if (status != VACT_OK)
+        return status;
     demo_table table = episode->start;
-    if (status == VACT_OK && watch && watch->moved)
+    if (watch && watch->moved)
         watch->moved(watch->user, &table, 0);
     const bool ends_when_solved = r->task.telling == DEMO_TELL_GOAL;
     for (int32_t step = 0; step < r->task.max_steps && !(episode->solved && ends_when_solved); step++) {

@@ -45,9 +45,6 @@ typedef struct demo_episode {
     int32_t expert_steps; /* that the scripted expert takes from the same start */
 } demo_episode;
 
-/* The only one of these words (demo_colours, demo_zones) that a text in lower case has, or -1. */
-int demo_find_word(const char *text, const char *const *words);
-
 typedef struct demo_runner demo_runner;
 
 /* Borrows model, session and what the task points to. `name` stands for the policy in messages.

@@ -65,10 +65,14 @@ void demo_table_reset(demo_table *t, uint64_t seed)
     t->sentence = (int)(DEMO_SENTENCES * demo_uniform(seed, SENTENCE));
 }
 
+void demo_sentence(int sentence, bool held_out, const char *colour, const char *zone, char out[DEMO_TEXT])
+{
+    snprintf(out, DEMO_TEXT, sentences[held_out ? DEMO_SENTENCES + sentence % DEMO_HELD_OUT : sentence], colour, zone);
+}
+
 void demo_table_sentence(const demo_table *t, bool held_out, char out[DEMO_TEXT])
 {
-    const char *format = sentences[held_out ? DEMO_SENTENCES + t->sentence % DEMO_HELD_OUT : t->sentence];
-    snprintf(out, DEMO_TEXT, format, demo_colours[t->colour[t->target]], demo_zones[t->zone]);
+    demo_sentence(t->sentence, held_out, demo_colours[t->colour[t->target]], demo_zones[t->zone], out);
 }
 
 int demo_table_find(const demo_table *t, int colour)

@@ -58,7 +58,10 @@ bool demo_table_solved(const demo_table *table);
 /* What the camera sees, at any side up to DEMO_MOST_SIDE: [side, side, 3], row-major RGB. The policy's have DEMO_SIDE. */
 void demo_table_render(const demo_table *table, int side, uint8_t *rgb);
 
-/* The table's sentence about its target and zone; held out: one of the two that the policy was never trained on. */
+/* Sentence 0..DEMO_SENTENCES-1; held out: one of the DEMO_HELD_OUT that the policy was never trained on instead. */
+void demo_sentence(int sentence, bool held_out, const char *colour, const char *zone, char out[DEMO_TEXT]);
+
+/* The table's sentence about its target and zone. */
 void demo_table_sentence(const demo_table *table, bool held_out, char out[DEMO_TEXT]);
 
 /* The block of a colour, or -1. */
