@@ -4,21 +4,18 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/replace.h"
 #include "file/gguf.h"
 #include "file/line.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as memory holds them");
 
-enum { VERSION = 3, ALIGNMENT = 32, MAX_NAME_BYTES = 65535, TEMPORARY_NAMES = 100, SHOWN = 100 };
+enum { VERSION = 3, ALIGNMENT = 32, MAX_NAME_BYTES = 65535, SHOWN = 100 };
 
 /* Grows by doubling. */
 struct bytes {
@@ -27,9 +24,9 @@ struct bytes {
 };
 
 struct vact_gguf_writer {
-    FILE *file;
-    vact_arena arena; /* paths and names */
-    const char *path, *temporary;
+    vact_replacement out;
+    vact_arena arena; /* path and names */
+    const char *path;
     struct bytes values, tensors; /* as the file will hold them */
     struct bytes keys, names;     /* [n] const char *, in the order of their puts */
     struct bytes sizes;           /* [n_tensors] uint64_t */
@@ -288,7 +285,7 @@ vact_status vact_gguf_put_tensor(vact_gguf_writer *w, const char *name, uint32_t
 
 static bool write_bytes(vact_gguf_writer *w, const void *data, size_t size)
 {
-    return size == 0 || fwrite(data, 1, size, w->file) == size;
+    return size == 0 || fwrite(data, 1, size, w->out.file) == size;
 }
 
 static bool write_padding(vact_gguf_writer *w, uint64_t size)
@@ -378,42 +375,6 @@ vact_status vact_gguf_write_data(vact_gguf_writer *w, const void *data, size_t s
 
 /* ---- open, finish, close ---- */
 
-/* Refuses early what the rename would refuse after gigabytes, or replace: a directory, a device. */
-static vact_status check_target(vact_gguf_writer *w, vact_error *err)
-{
-    struct stat st;
-    if (stat(w->path, &st) != 0 || S_ISREG(st.st_mode))
-        return VACT_OK;
-    return vact_fail(err, VACT_EIO, "%s: %s", vact_gguf_writer_path(w),
-                     S_ISDIR(st.st_mode) ? "is a directory, expected a file" : "is not a regular file");
-}
-
-/* A leftover of a killed process must not stop the next one that gets its id. */
-static vact_status open_temporary(vact_gguf_writer *w, vact_error *err)
-{
-    const size_t room = strlen(w->path) + 40;
-    char *name = vact_arena_take(&w->arena, room, 1);
-    int fd = -1;
-    if (!name)
-        return no_memory(w, err);
-    for (int i = 0; i < TEMPORARY_NAMES && fd < 0; i++) {
-        snprintf(name, room, "%s.tmp.%ld.%d", w->path, (long)getpid(), i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (fd < 0)
-        return system_failed(w, err, "create a temporary file beside it");
-    w->temporary = name;
-    w->file = fdopen(fd, "wb");
-    if (!w->file) {
-        const vact_status status = system_failed(w, err, "create a temporary file beside it");
-        close(fd);
-        return status;
-    }
-    return VACT_OK;
-}
-
 vact_status vact_gguf_writer_open(vact_gguf_writer **out, const char *path, vact_error *err)
 {
     *out = NULL;
@@ -426,7 +387,7 @@ vact_status vact_gguf_writer_open(vact_gguf_writer **out, const char *path, vact
     w->path = vact_arena_text(&w->arena, path, strlen(path));
     if (!w->path)
         status = vact_fail(err, VACT_ENOMEM, "%s: no memory to write it", vact_path_end(path));
-    else if ((status = check_target(w, err)) == VACT_OK && (status = open_temporary(w, err)) == VACT_OK)
+    else if ((status = vact_replacement_open(&w->out, w->path, err)) == VACT_OK)
         *out = w;
     if (status != VACT_OK)
         vact_gguf_writer_close(&w);
@@ -445,16 +406,9 @@ vact_status vact_gguf_writer_finish(vact_gguf_writer *w, vact_error *err)
     if (w->current < w->n_tensors)
         return refuse(w, err, "tensor", name_at(&w->names, w->current),
                       "found %" PRIu64 " of %" PRIu64 " bytes, expected all", w->written, current_size(w));
-    if (fflush(w->file) != 0 || fsync(fileno(w->file)) != 0)
-        return system_failed(w, err, "write");
-    FILE *file = w->file;
-    w->file = NULL;
-    if (fclose(file) != 0)
-        return system_failed(w, err, "write");
-    if (rename(w->temporary, w->path) != 0)
-        return system_failed(w, err, "rename the temporary file");
-    w->finished = true;
-    return VACT_OK;
+    w->failed = vact_replacement_finish(&w->out, err);
+    w->finished = w->failed == VACT_OK;
+    return w->failed;
 }
 
 void vact_gguf_writer_close(vact_gguf_writer **w)
@@ -463,10 +417,7 @@ void vact_gguf_writer_close(vact_gguf_writer **w)
         return;
     vact_gguf_writer *old = *w;
     *w = NULL;
-    if (old->file)
-        fclose(old->file);
-    if (old->temporary && !old->finished)
-        unlink(old->temporary);
+    vact_replacement_close(&old->out);
     free(old->values.data);
     free(old->tensors.data);
     free(old->keys.data);
