@@ -5,7 +5,7 @@
 #include "demo/table.h"
 #include "vact.h"
 
-enum { DEMO_MOST_REELS = 100 };
+enum { DEMO_MOST_REELS = 64 };
 
 /* An episode to draw. Bytes of its texts that are not printable ASCII are drawn as '?'; what has no room ends in "...". */
 typedef struct demo_reel {

@@ -26,9 +26,10 @@ static int write_bytes(GifFileType *encoder, const GifByteType *bytes, int n)
 {
     demo_gif *gif = encoder->UserData;
     const size_t need = gif->used + (size_t)n;
-    uint8_t *grown = vact_grown(gif->bytes, &gif->room, need > START_ROOM ? need : START_ROOM, 1);
-    gif->no_memory |= !grown;
-    if (gif->no_memory)
+    uint8_t *grown =
+        gif->no_memory ? NULL : vact_grown(gif->bytes, &gif->room, need > START_ROOM ? need : START_ROOM, 1);
+    gif->no_memory = !grown;
+    if (!grown)
         return 0;
     memcpy(grown + gif->used, bytes, (size_t)n);
     gif->bytes = grown;

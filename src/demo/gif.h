@@ -13,8 +13,8 @@ typedef struct demo_gif demo_gif;
 /* Each may fail for want of memory alone: NULL, false. */
 
 demo_gif *demo_gif_open(int width, int height);
-bool demo_gif_add(demo_gif *gif, const uint8_t *rgb, int hundredths); /* [height, width, 3], shown for so long */
+bool demo_gif_add(demo_gif *gif, const uint8_t *rgb, int hundredths);     /* [height, width, 3], shown for so long */
 bool demo_gif_finish(demo_gif *gif, const uint8_t **bytes, size_t *size); /* at least one was added; the gif's own */
-void demo_gif_close(demo_gif **gif); /* accepts NULL and a pointer to NULL */
+void demo_gif_close(demo_gif **gif);                                      /* accepts NULL and a pointer to NULL */
 
 #endif
