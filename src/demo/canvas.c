@@ -89,7 +89,6 @@ static int line_of(const char *text, int columns)
     int n = columns;
     while (n > 0 && text[n] != ' ')
         n--;
-    n = trimmed(text, n);
     return n > 0 ? n : columns;
 }
 
@@ -98,7 +97,8 @@ void demo_canvas_text(demo_canvas *c, demo_box box, demo_rgb colour, const char 
     const int columns = box.width / DEMO_FONT_WIDTH, lines = box.height / DEMO_FONT_HEIGHT;
     const int dots = sizeof DOTS - 1;
     assert(box.x >= 0 && box.y >= 0 && box.x + box.width <= c->width && box.y + box.height <= c->height);
-    for (int line = 0; line < lines && *text; line++) {
+    for (int line = 0; line < lines; line++) {
+        text += strspn(text, " ");
         const bool rest_fits = strlen(text) <= (size_t)columns, cut = !rest_fits && line == lines - 1;
         assert(!cut || columns > dots);
         const int n = rest_fits ? (int)strlen(text) : cut ? trimmed(text, columns - dots) : line_of(text, columns);
@@ -106,6 +106,5 @@ void demo_canvas_text(demo_canvas *c, demo_box box, demo_rgb colour, const char 
         if (cut)
             put_line(c, box.x + n * DEMO_FONT_WIDTH, box.y + line * DEMO_FONT_HEIGHT, colour, DOTS, dots);
         text += n;
-        text += strspn(text, " ");
     }
 }

@@ -59,7 +59,7 @@ static struct terminal *open_terminal(int columns, int lines)
     const int slave = open(ptsname(t->master), O_RDWR | O_NOCTTY);
     assert_true(slave >= 0);
     t->out = fdopen(slave, "w");
-    assert_non_null(t->out);
+    assert_true(t->out && setvbuf(t->out, NULL, _IOFBF, BUFSIZ) == 0);
     resize(t, columns, lines);
     assert_int_equal(pthread_create(&t->reader, NULL, read_all, t), 0);
     return t;

@@ -1,6 +1,7 @@
 /* Strips are read back by vact_image_load, animations by giflib. What is in them: tables as demo_table_render draws
  * them, at places counted by hand, and letters typed from the font. */
 #include "allocations.h"
+#include "base/error.h"
 #include "demo/film.h"
 #include "demo/font.h"
 #include "demo/gif.h"
@@ -441,6 +442,8 @@ static void test_captions_of_an_animation_are_wrapped(void **state)
         { "bb ggggggggggggggggggggggg bbbbbbbbbbbb bbbbbbbbb b", { "bb", "ggggggggggggggggggggg..." } },
         { "gg ggggggggg ggggggggggg bbbbbbbbbbbb bbbbbbb  bbbbbbb",
           { "gg ggggggggg ggggggggggg", "bbbbbbbbbbbb bbbbbbb..." } },
+        { "  gggggggggggggggggggggggg  bb ", { "gggggggggggggggggggggggg", "bb" } },
+        { "   ", { "", "" } },
         { "", { "", "" } },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -648,14 +651,34 @@ static film scarce; /* what is made without memory */
 
 static vact_status make_scarce(double *answer, vact_error *err)
 {
-    static demo_table tables[19];
-    const demo_reel reel = make_reel(1, tables, 19, true);
+    demo_table tables[2];
+    const demo_reel reel = make_reel(1, tables, 2, true);
     const vact_status status = scarce(path, &reel, 1, err);
     struct stat file;
     assert_int_equal(stat(path, &file), status == VACT_OK ? 0 : -1);
     *answer = status == VACT_OK ? (double)file.st_size : 0;
     unlink(path);
     return status;
+}
+
+/* So many colours that the bytes outgrow their first room. */
+static vact_status encode_scarce(double *answer, vact_error *err)
+{
+    demo_gif *gif = demo_gif_open(SIDE, SIDE);
+    const uint8_t *bytes;
+    size_t size = 0;
+    bool done = gif != NULL;
+    for (uint32_t i = 0, noise = 1; done && i < 40; i++) {
+        uint8_t picture[SIDE * SIDE * 3];
+        for (int k = 0; k < SIDE * SIDE * 3; k++)
+            picture[k] = (uint8_t)((noise = noise * 1664525 + 1013904223) >> 24);
+        done = demo_gif_add(gif, picture, 5);
+    }
+    done = done && demo_gif_finish(gif, &bytes, &size);
+    *answer = done ? (double)fnv1a64(bytes, size) : 0;
+    assert_true(!done || size > 1 << 16);
+    demo_gif_close(&gif);
+    return done ? VACT_OK : vact_fail(err, VACT_ENOMEM, "no memory");
 }
 
 static void test_memory_that_is_not_there_is_enomem(void **state)
@@ -665,6 +688,7 @@ static void test_memory_that_is_not_there_is_enomem(void **state)
         scarce = films[f];
         memory_check(make_scarce);
     }
+    memory_check(encode_scarce);
 }
 
 static int set_up(void **state)
