@@ -2,8 +2,6 @@
 PRESET ?= release
 CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 SOURCES = $(shell find $(wildcard src include tests fuzz bench examples) -name '*.[ch]' -o -name '*.cpp')
-MODEL = build/demo/smolvla.gguf
-TOKENIZER = tests/data/tokenizers/smollm2.tokenizer.json
 
 .PHONY: build check demo deps format format-check install clean
 
@@ -14,13 +12,9 @@ build: deps
 check: build
 	ctest --test-dir build/$(PRESET) --no-tests=error --output-on-failure --parallel $(shell nproc)
 
-# A full-size SmolVLA with made-up weights, then one action chunk from it. The tokenizer is the part of SmolLM2's that
-# the tests' sentences use.
+# A trained policy solves 20 tables; then build/demo/demo.png shows how, and demo.gif moves.
 demo: build
-	mkdir -p build/demo
-	test -e $(MODEL) || build/$(PRESET)/vact synth smolvla --size full --seed 0 -o $(MODEL)
-	build/$(PRESET)/vact run $(MODEL) --tokenizer $(TOKENIZER) --image examples/front.png --image examples/wrist.jpg \
-	    --text "pick up the black bowl and place it on the plate" --state 0.1,-0.2,0.3,0,0,0,0.04,-0.04 --seed 0
+	build/$(PRESET)/vact demo --episodes 20 --render build/demo
 
 deps:
 	@sh tools/install-deps.sh

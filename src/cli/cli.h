@@ -13,13 +13,14 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 /* ---- options ---- */
 
 typedef enum cli_kind {
-    CLI_FLAG,   /* bool */
-    CLI_INT,    /* int32_t, with its range */
-    CLI_U64,    /* uint64_t; also sets the bool at `given` */
-    CLI_DOUBLE, /* double >= 0 */
-    CLI_TEXT,   /* const char * */
-    CLI_PAIR,   /* const char *[2]: two arguments */
-    CLI_LIST    /* cli_list: may be given again and again */
+    CLI_FLAG,     /* bool */
+    CLI_INT,      /* int32_t, with its range */
+    CLI_U64,      /* uint64_t; also sets the bool at `given` */
+    CLI_DOUBLE,   /* double >= 0 */
+    CLI_TEXT,     /* const char * */
+    CLI_OPTIONAL, /* const char *, after "=" or not at all: then "" */
+    CLI_PAIR,     /* const char *[2]: two arguments */
+    CLI_LIST      /* cli_list: may be given again and again */
 } cli_kind;
 
 typedef struct cli_list {
@@ -32,7 +33,7 @@ typedef struct cli_option {
     char letter;      /* 0: none */
     cli_kind kind;
     void *target;
-    const char *argument; /* "<n>", NULL for flags */
+    const char *argument; /* "<n>", CLI_OPTIONAL's "=<n>", NULL for flags */
     const char *help;
     int64_t min, max; /* CLI_INT */
     bool *given;
@@ -109,7 +110,7 @@ void cli_progress_end(cli_progress *progress);
 
 /* ---- subcommands ---- */
 
-extern const cli_command cli_run, cli_bench, cli_inspect, cli_synth, cli_tokenize;
+extern const cli_command cli_run, cli_demo, cli_bench, cli_inspect, cli_synth, cli_tokenize;
 
 /* What inspect does with --embed-tokenizer; the exit code. */
 int cli_embed_tokenizer(const char *in, const char *tokenizer_path, const char *out);

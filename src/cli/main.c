@@ -3,7 +3,9 @@
 #include "cli/cli.h"
 #include <string.h>
 
-static const cli_command *const commands[] = { &cli_run, &cli_bench, &cli_inspect, &cli_synth, &cli_tokenize };
+static const cli_command *const commands[] = {
+    &cli_demo, &cli_run, &cli_bench, &cli_inspect, &cli_synth, &cli_tokenize
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *out)

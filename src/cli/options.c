@@ -44,7 +44,8 @@ static void print_help(const cli_command *command, const cli_option *options)
     for (const cli_option *o = options; o->name; o++) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                 o->letter ? ", " : "  ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+                 o->letter ? ", " : "  ", o->name, o->argument && o->kind != CLI_OPTIONAL ? " " : "",
+                 o->argument ? o->argument : "");
         printf("    %-28s%s%s\n", left, strlen(left) >= 28 ? "\n                                " : "", o->help);
     }
     printf("    %-28s%s\n", "-h, --help", "show this help");
@@ -67,6 +68,9 @@ static bool store(const cli_command *command, const cli_option *o, const char *v
     switch (o->kind) {
     case CLI_FLAG:
         *(bool *)o->target = true;
+        return true;
+    case CLI_OPTIONAL:
+        *(const char **)o->target = value ? value : "";
         return true;
     case CLI_TEXT:
         *(const char **)o->target = value;
@@ -142,7 +146,10 @@ int cli_parse(const cli_command *command, const cli_option *options, int argc, c
     char letters[2 * MOST_OPTIONS + 4] = "-:h"; /* operands come in order as option 1; a missing argument as ':' */
     int n = 0, found = 0;
     for (; options[n].name; n++) {
-        longs[n] = (struct option){ options[n].name, options[n].kind != CLI_FLAG, NULL, FIRST_LONG + n };
+        const int argument = options[n].kind == CLI_FLAG       ? no_argument
+                             : options[n].kind == CLI_OPTIONAL ? optional_argument
+                                                               : required_argument;
+        longs[n] = (struct option){ options[n].name, argument, NULL, FIRST_LONG + n };
         if (options[n].letter)
             snprintf(letters + strlen(letters), sizeof letters - strlen(letters), "%c%s", options[n].letter,
                      options[n].kind != CLI_FLAG ? ":" : "");

@@ -1,47 +1,14 @@
 #!/bin/sh
 # The command from outside: exit codes, what goes to which stream, one line per complaint. test_cli.sh VACT REQUEST EXAMPLE DATA
-set -u
 vact=$1 request=$2 example=$3 data=$4
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
-
-# expect CODE COMMAND ...: runs it into out and err
-expect() {
-    want=$1
-    shift
-    "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" = "$want" ] || fail "exit code $got, expected $want: $*: $(cat err)"
-}
-
-# complains CODE TEXT COMMAND ...: the first line of stderr is that text, stdout is empty
-complains() {
-    text=$2
-    code=$1
-    shift 2
-    expect "$code" "$@"
-    [ "$(head -n 1 err)" = "$text" ] || fail "said \"$(head -n 1 err)\", expected \"$text\""
-    [ ! -s out ] || fail "printed on stdout: $*"
-    [ "$code" != 1 ] || [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
-}
-
-prints() {
-    grep -q -e "$1" out || fail "\"$1\" is not in the output"
-}
+. "$(dirname "$0")/expect.sh"
 
 # ---- help ----
 expect 0 "$vact" --version
 prints '^vact [0-9]'
 expect 0 "$vact" --help
 prints '^    run '
-for command in run bench inspect synth tokenize; do
+for command in demo run bench inspect synth tokenize; do
     expect 0 "$vact" $command --help
     prints "^usage: vact $command"
     expect 0 "$vact" help $command
@@ -272,5 +239,4 @@ complains 2 'vact: option --views: 17 views, expected 1 to 16' "$vact" bench m.g
 complains 2 'vact: option --views: -1 views, expected 1 to 16' "$vact" bench m.gguf --views -1
 complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''
 
-[ "$failures" = 0 ] && echo "all of the command's checks passed"
-exit "$failures"
+finish
