@@ -248,6 +248,8 @@ static int set_task(demo *d, demo_options *o)
         return cli_fail_usage(&cli_demo, "--text goes with one episode, found --episodes %d", o->episodes);
     if (!o->episodes)
         o->episodes = o->text ? 1 : 20;
+    if (o->seed > (uint64_t)(INT64_MAX - o->episodes))
+        return cli_fail_usage(&cli_demo, "option --seed: the last table's is above 2^63-1");
     return CLI_OK;
 }
 

@@ -14,42 +14,44 @@ static const char *const time_names[CLI_DEMO_TIMES] = { "total", "vision", "pref
 typedef struct group {
     const char *name, *prefix; /* of a kind's label */
     int kinds;
-    int (*kind)(const demo_episode *episode, bool held_out);
-    void (*label)(int kind, bool held_out, char out[DEMO_TEXT]);
+    int (*kind)(const demo_episode *episode, const demo_task *task);
+    void (*label)(int kind, const demo_task *task, char out[DEMO_TEXT]);
 } group;
 
-static int colour_of(const demo_episode *e, bool held_out)
+static int colour_of(const demo_episode *e, const demo_task *task)
 {
-    (void)held_out;
+    (void)task;
     return e->start.colour[e->start.target];
 }
 
-static int zone_of(const demo_episode *e, bool held_out)
+static int zone_of(const demo_episode *e, const demo_task *task)
 {
-    (void)held_out;
+    (void)task;
     return e->start.zone;
 }
 
-static int sentence_of(const demo_episode *e, bool held_out)
+static int sentence_of(const demo_episode *e, const demo_task *task)
 {
-    return held_out ? e->start.sentence % DEMO_HELD_OUT : e->start.sentence;
+    if (task->text)
+        return -1; /* the user's own */
+    return task->held_out ? e->start.sentence % DEMO_HELD_OUT : e->start.sentence;
 }
 
-static void label_colour(int kind, bool held_out, char out[DEMO_TEXT])
+static void label_colour(int kind, const demo_task *task, char out[DEMO_TEXT])
 {
-    (void)held_out;
+    (void)task;
     snprintf(out, DEMO_TEXT, "%s", demo_colours[kind]);
 }
 
-static void label_zone(int kind, bool held_out, char out[DEMO_TEXT])
+static void label_zone(int kind, const demo_task *task, char out[DEMO_TEXT])
 {
-    (void)held_out;
+    (void)task;
     snprintf(out, DEMO_TEXT, "%s", demo_zones[kind]);
 }
 
-static void label_sentence(int kind, bool held_out, char out[DEMO_TEXT])
+static void label_sentence(int kind, const demo_task *task, char out[DEMO_TEXT])
 {
-    demo_sentence(kind, held_out, "...", "...", out);
+    demo_sentence(kind, task->held_out, "...", "...", out);
 }
 
 static const group groups[] = {
@@ -70,7 +72,7 @@ static count count_episodes(const cli_demo_tally *t, const group *g, int kind)
     count c = { 0 };
     for (int32_t i = 0; i < t->n; i++) {
         const demo_episode *e = &t->episodes[i];
-        if (!e->scored || (g && g->kind(e, t->task->held_out) != kind))
+        if (!e->scored || (g && g->kind(e, t->task) != kind))
             continue;
         c.n++;
         c.as_told += e->as_told;
@@ -87,6 +89,8 @@ void cli_demo_outcome(const demo_episode *e, char *out, size_t size)
 {
     if (!e->scored)
         snprintf(out, size, "not scored, a goal is one colour and one of left, right, top, bottom");
+    else if (e->as_told && !e->solved)
+        snprintf(out, size, "did as told, which is not the goal");
     else
         snprintf(out, size, e->solved ? "solved in %d steps" : "not solved in %d steps", e->steps);
 }
@@ -105,7 +109,7 @@ static void print_groups(const cli_demo_tally *t)
             const count c = count_episodes(t, g, kind);
             if (c.n == 0)
                 continue;
-            g->label(kind, t->task->held_out, name);
+            g->label(kind, t->task, name);
             snprintf(label, sizeof label, "  %s%s", g->prefix, name);
             print_rate(label, c.solved, c.n);
         }
@@ -174,7 +178,7 @@ static json_t *group_json(const cli_demo_tally *t, const group *g)
         const count c = count_episodes(t, g, kind);
         if (c.n == 0)
             continue;
-        g->label(kind, t->task->held_out, name);
+        g->label(kind, t->task, name);
         json_object_set_new(kinds, name, rate_json(&c));
     }
     return kinds;

@@ -17,6 +17,8 @@ prints '"solved": 3'
 [ "$(grep -c '"told": ' out)" = 4 ] || fail 'expected the task and three runs in the JSON'
 expect 0 "$vact" demo --wrong-text --episodes 2
 prints 'did what it was told instead .* 2 of  *2 '
+expect 0 "$vact" demo --wrong-text --episodes 1
+prints ': did as told, which is not the goal$'
 expect 0 "$vact" demo --wrong-text=zone --episodes 2 --json
 prints '"told": "zone"'
 expect 0 "$vact" demo --hard --blind --replan 3 --episodes 2 --json
@@ -26,6 +28,8 @@ prints '"blind": true'
 # ---- a sentence of one's own; seed 3 has blue, red and yellow ----
 expect 0 "$vact" demo --seed 3 --text 'Push the RED cube to the left edge'
 prints '^"push the red cube to the left edge": solved in 15 steps, the scripted expert takes 15$'
+expect 0 "$vact" demo --seed 3 --text 'push the red cube to the left edge' --json
+prints '"sentence": {}'
 expect 0 "$vact" demo --seed 3 --text 'push the cube away'
 prints 'not scored'
 complains 1 'vact: there is no green block on the table of seed 3, expected blue, red or yellow' \
@@ -34,6 +38,7 @@ complains 2 'vact: --text goes with one episode, found --episodes 2' "$vact" dem
 complains 2 'vact: --wrong-text and --text are both given, expected one of them' "$vact" demo --text x --wrong-text
 complains 2 'vact: option --wrong-text is "size", expected colour or zone' "$vact" demo --wrong-text=size
 complains 2 'vact: option --episodes is "0", expected a whole number from 1 to 10000' "$vact" demo --episodes 0
+complains 2 'vact: option --seed: the last table'\''s is above 2^63-1' "$vact" demo --seed 9223372036854775800
 complains 2 'vact: unexpected argument "x"' "$vact" demo x
 
 # ---- the film ----
