@@ -9,7 +9,7 @@
 #include <string.h>
 
 const demo_task demo_plain = { .max_steps = DEMO_MAX_STEPS, .replan = 4 };
-const demo_task demo_hard = { .max_steps = 22, .replan = 8, .camera_noise = 16, .held_out = true };
+const demo_task demo_hard = { .max_steps = 24, .replan = 8, .camera_noise = 64, .held_out = true };
 
 struct demo_runner {
     vact_arena arena;
