@@ -30,7 +30,7 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    { "bf16", "the same once more", AS_IS, { 0 }, NULL },
+    { "again", "the same file once more", AS_IS, { 0 }, NULL },
     { "f32", "matrices stored as f32", VACT_DTYPE_F32, { 0 }, NULL },
     { "f16", "matrices stored as f16", VACT_DTYPE_F16, { 0 }, NULL },
     { "q8_0", "matrices stored as q8_0", VACT_DTYPE_Q8_0, { 0 }, NULL },
@@ -48,6 +48,7 @@ enum { ROWS = sizeof rows / sizeof *rows, OTHERS = sizeof((cli_list *)0)->items 
 typedef struct mode {
     const char *name;
     const demo_task *task;
+    bool wanted;
 } mode;
 
 typedef struct options {
@@ -109,7 +110,7 @@ static vact_status check_stopped(vact_error *err)
 /* ---- opening ---- */
 
 /* The checkpoint with other matrices. Mapped, it needs no name any more: its folder is gone when this returns. */
-static vact_status open_restored(quality *q, subject *s)
+static vact_status open_converted(quality *q, subject *s)
 {
     const char *set = getenv("TMPDIR"), *folder = set && *set ? set : "/tmp";
     char path[512], file[sizeof path + 16];
@@ -153,7 +154,7 @@ static vact_status open_subject(quality *q, subject *s)
         return vact_fail(&q->err, VACT_ENOMEM, "out of memory for %zu episodes", n);
     vact_status status = VACT_OK;
     if (s->row && s->row->stored != AS_IS)
-        status = open_restored(q, s);
+        status = open_converted(q, s);
     else if (s->row && s->row->file)
         status = open_other(q, s);
     if (status == VACT_OK)
@@ -344,7 +345,7 @@ static void print_json_row(const quality *q, subject *s)
     print_number("low", f.rate.low);
     print_number("high", f.rate.high);
     print_number("steps", f.steps);
-    print_number("p50_ms", f.ms);
+    print_number("median_ms", f.ms);
     if (s->row) {
         printf(",\"only_baseline\":%lld,\"only_this\":%lld", (long long)f.only_baseline, (long long)f.only_this);
         print_number("change", (double)(f.only_this - f.only_baseline) / q->options->episodes);
@@ -445,13 +446,12 @@ static vact_status measure_modes(quality *q)
 {
     const options *o = q->options;
     const bool both = o->plain == o->hard;
-    const mode modes[] = { { "plain", &demo_plain }, { "hard", &demo_hard } };
-    const bool wanted[] = { both || o->plain, both || o->hard };
+    const mode modes[] = { { "plain", &demo_plain, both || o->plain }, { "hard", &demo_hard, both || o->hard } };
     q->all = (int64_t)o->episodes * (q->n + 1) * (both ? 2 : 1);
     q->progress = cli_progress_start("measuring");
     vact_status status = open_all(q);
     for (int i = 0, printed = 0; i < 2 && status == VACT_OK; i++) {
-        if (!wanted[i])
+        if (!modes[i].wanted)
             continue;
         status = measure(q, modes[i].task);
         if (status != VACT_OK)

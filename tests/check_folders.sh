@@ -1,6 +1,6 @@
 #!/bin/sh
 # check_folders.sh ROOT: a folder of src/ includes only itself, folders before it in this list, and vact.h. The demo is
-# a robot like any other: beside itself and base it includes vact.h alone.
+# a robot like any other: it includes vact.h, itself and base alone.
 set -eu
 cd "$1/src"
 find . -name '*.[ch]' | LC_ALL=C sort | xargs awk '
@@ -29,7 +29,7 @@ FNR == 1 {
     if (!(part[1] in rank))
         complain("\"" quoted[2] "\" should be rooted in src/, as in \"base/error.h\"")
     else if (own == "demo" && part[1] != "demo" && part[1] != "base")
-        complain("demo is on the outside of vact.h, so it cannot include \"" quoted[2] "\"")
+        complain("demo includes vact.h and base only, so it cannot include \"" quoted[2] "\"")
     else if (rank[part[1]] > rank[own])
         complain(own " comes before " part[1] ", so it cannot include \"" quoted[2] "\"")
 }

@@ -18,7 +18,7 @@ typedef enum cli_kind {
     CLI_U64,      /* uint64_t; also sets the bool at `given` */
     CLI_DOUBLE,   /* double >= 0 */
     CLI_TEXT,     /* const char * */
-    CLI_OPTIONAL, /* const char *, after "=" or not at all: then "" */
+    CLI_OPTIONAL, /* const char *, after "=" or not at all: then "". No letter */
     CLI_PAIR,     /* const char *[2]: two arguments */
     CLI_LIST      /* cli_list: may be given again and again */
 } cli_kind;
@@ -73,7 +73,7 @@ typedef struct cli_model_options {
     bool verbose;
 } cli_model_options;
 
-/* The rows shared by run and bench. */
+/* The rows shared by run, bench and demo. */
 /* clang-format off */
 #define CLI_MODEL_OPTIONS(o)                                                                                           \
     { "threads", 't', CLI_INT, &(o)->settings.threads, "<n>",                                                          \

@@ -13,32 +13,32 @@
 
 enum { MOST_REELS = 6, MOST_FRAMES = DEMO_MAX_STEPS + 1 };
 
-typedef struct demo_options {
+typedef struct options {
     cli_model_options model;
     const char *path, *text, *wrong, *render;
     int32_t episodes, replan;
     uint64_t seed;
     bool view, json, blind, hard, held_out;
-} demo_options;
+} options;
 
-typedef struct reel {
+typedef struct recording {
     demo_table tables[MOST_FRAMES];
     int32_t n;
     char outcome[96];
-} reel;
+} recording;
 
-typedef struct demo {
-    const demo_options *options;
+typedef struct show {
+    const options *asked;
     demo_task task;
     cli_demo_tally tally;
     demo_episode *episodes;
     int32_t solved;
-    reel *reels; /* [MOST_REELS], of the first episodes */
+    recording *recordings; /* [MOST_REELS], of the first episodes */
     cli_view view;
     bool viewing;
     char png[PATH_MAX], gif[PATH_MAX]; /* of the film */
     vact_arena arena;
-} demo;
+} show;
 
 /* ---- the checkpoint in the box ---- */
 
@@ -65,20 +65,20 @@ static const char *find_own(const char *name, vact_arena *arena)
 
 /* ---- watching ---- */
 
-static void draw_progress(const demo *d)
+static void draw_progress(const show *d)
 {
     if (!d->viewing && isatty(STDERR_FILENO))
-        fprintf(stderr, "\repisode %d of %d, %d solved\033[K", d->tally.n + 1, d->options->episodes, d->solved);
+        fprintf(stderr, "\repisode %d of %d, %d solved\033[K", d->tally.n + 1, d->asked->episodes, d->solved);
 }
 
-static void clear_progress(const demo *d)
+static void clear_progress(const show *d)
 {
     if (!d->viewing && isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
 }
 
 /* Where it can't be drawn the demo runs on and says why. */
-static void open_view(demo *d)
+static void open_view(show *d)
 {
     const char *why = cli_view_open(&d->view, stderr);
     d->viewing = !why;
@@ -89,8 +89,8 @@ static void open_view(demo *d)
 static void on_move(void *user, const demo_table *table, int32_t step)
 {
     const double step_ms = 60;
-    demo *d = user;
-    reel *r = d->tally.n < MOST_REELS ? &d->reels[d->tally.n] : NULL;
+    show *d = user;
+    recording *r = d->tally.n < MOST_REELS ? &d->recordings[d->tally.n] : NULL;
     if (r)
         r->tables[r->n++] = *table;
     if (d->viewing) {
@@ -102,7 +102,7 @@ static void on_move(void *user, const demo_table *table, int32_t step)
 static vact_status on_predict(void *user, const vact_request *request, const vact_reply *reply, vact_error *err)
 {
     (void)request, (void)err;
-    demo *d = user;
+    show *d = user;
     const vact_timing *t = &reply->timing;
     const double ms[CLI_DEMO_TIMES] = { t->total, t->vision, t->prefix, t->denoise };
     for (int i = 0; i < CLI_DEMO_TIMES; i++)
@@ -120,14 +120,15 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Where both files go: DIR/demo.png and DIR/demo.gif, DIR made if it isn't there, or X.png beside X.gif. An exit code. */
-static int set_film_paths(demo *d, const char *where)
+/* Where both files go: X.png and X.gif if `where` is one of them, otherwise a folder's demo.png and demo.gif. The folder
+ * is made. An exit code. */
+static int set_film_paths(show *d, const char *where)
 {
-    const bool file = ends_in(where, ".gif");
+    const bool file = ends_in(where, ".gif") || ends_in(where, ".png");
     const int stem = (int)strlen(where) - (file ? 4 : 0);
+    struct stat there;
     if (stem > (int)sizeof d->png - 16)
         return cli_fail("option --render: the path is too long");
-    struct stat there;
     if (!file && stat(where, &there) == 0 && !S_ISDIR(there.st_mode))
         return cli_fail("%s: is no folder, expected one or a name that ends in .gif", where);
     if (!file && mkdir(where, 0777) != 0 && errno != EEXIST)
@@ -137,14 +138,14 @@ static int set_film_paths(demo *d, const char *where)
     return CLI_OK;
 }
 
-static int write_film(const demo *d)
+static int write_film(const show *d)
 {
     vact_error err;
     demo_reel reels[MOST_REELS];
     const int32_t n = d->tally.n < MOST_REELS ? d->tally.n : MOST_REELS;
     for (int32_t i = 0; i < n; i++)
-        reels[i] = (demo_reel){ d->reels[i].tables, d->reels[i].n, d->episodes[i].told, d->reels[i].outcome,
-                                d->episodes[i].solved };
+        reels[i] = (demo_reel){ d->recordings[i].tables, d->recordings[i].n, d->episodes[i].told,
+                                d->recordings[i].outcome, d->episodes[i].solved };
     if (demo_film_png(d->png, reels, n, &err) != VACT_OK || demo_film_gif(d->gif, reels, n, &err) != VACT_OK)
         return cli_fail("%s", err.text);
     fprintf(stderr, "vact: wrote %s and %s\n", d->png, d->gif);
@@ -154,13 +155,13 @@ static int write_film(const demo *d)
 /* ---- running ---- */
 
 /* An exit code. */
-static int run_episode(demo *d, demo_runner *runner)
+static int run_episode(show *d, demo_runner *runner)
 {
     const double pause_ms = 700;
     vact_error err;
     demo_episode *e = &d->episodes[d->tally.n];
     const demo_watch watch = { d, on_move, on_predict };
-    if (demo_run(runner, d->options->seed + (uint64_t)d->tally.n, &watch, e, &err) != VACT_OK)
+    if (demo_run(runner, d->asked->seed + (uint64_t)d->tally.n, &watch, e, &err) != VACT_OK)
         return clear_progress(d), cli_fail("%s", err.text);
     if (d->viewing)
         vact_clock_sleep_ms(pause_ms);
@@ -168,22 +169,22 @@ static int run_episode(demo *d, demo_runner *runner)
     if (!e->told)
         return cli_fail("out of memory");
     if (d->tally.n < MOST_REELS)
-        cli_demo_outcome(e, d->reels[d->tally.n].outcome, sizeof d->reels[d->tally.n].outcome);
+        cli_demo_outcome(e, d->recordings[d->tally.n].outcome, sizeof d->recordings[d->tally.n].outcome);
     d->solved += e->solved;
     d->tally.n++;
     return CLI_OK;
 }
 
-static int run_episodes(demo *d, vact_model *model, vact_session *session)
+static int run_episodes(show *d, vact_model *model, vact_session *session)
 {
     vact_error err;
     demo_runner *runner = NULL;
     if (demo_runner_open(&runner, d->tally.policy, model, session, &d->task, &err) != VACT_OK)
         return cli_fail("%s", err.text);
-    if (d->options->view)
+    if (d->asked->view)
         open_view(d);
     int code = CLI_OK;
-    while (d->tally.n < d->options->episodes && code == CLI_OK)
+    while (d->tally.n < d->asked->episodes && code == CLI_OK)
         code = run_episode(d, runner);
     clear_progress(d);
     if (d->viewing)
@@ -193,14 +194,14 @@ static int run_episodes(demo *d, vact_model *model, vact_session *session)
 }
 
 /* Room for all that will be told of. */
-static bool make_room(demo *d)
+static bool make_room(show *d)
 {
-    const size_t n = (size_t)d->options->episodes;
+    const size_t n = (size_t)d->asked->episodes;
     const size_t looks = n * (size_t)((d->task.max_steps + d->task.replan - 1) / d->task.replan);
     d->episodes = vact_arena_take(&d->arena, n, sizeof *d->episodes);
     d->tally.episodes = d->episodes;
-    d->reels = vact_arena_take(&d->arena, MOST_REELS, sizeof *d->reels);
-    bool ok = d->episodes && d->reels;
+    d->recordings = vact_arena_take(&d->arena, MOST_REELS, sizeof *d->recordings);
+    bool ok = d->episodes && d->recordings;
     for (int i = 0; i < CLI_DEMO_TIMES; i++)
         ok &= (d->tally.ms[i] = vact_arena_take(&d->arena, looks, sizeof(double))) != NULL;
     return ok;
@@ -208,21 +209,21 @@ static bool make_room(demo *d)
 
 /* ---- the command ---- */
 
-static int run_model(demo *d)
+static int run_model(show *d)
 {
     vact_error err;
     vact_model *model = NULL;
     vact_session *session = NULL;
-    vact_settings settings = d->options->model.settings;
+    vact_settings settings = d->asked->model.settings;
     settings.max_views = 1;
     const bool ready = vact_model_open(&model, d->tally.policy, &settings, &err) == VACT_OK &&
                        vact_session_open(&session, model, &settings, &err) == VACT_OK;
     int code = ready ? run_episodes(d, model, session) : cli_fail("%s", err.text);
-    if (code == CLI_OK && d->options->json)
+    if (code == CLI_OK && d->asked->json)
         code = cli_demo_print_json(&d->tally);
     else if (code == CLI_OK)
         cli_demo_print(&d->tally);
-    if (code == CLI_OK && d->options->render)
+    if (code == CLI_OK && d->asked->render)
         code = write_film(d);
     vact_session_close(&session);
     vact_model_close(&model);
@@ -230,7 +231,7 @@ static int run_model(demo *d)
 }
 
 /* The task that the options ask for; an exit code. */
-static int set_task(demo *d, demo_options *o)
+static int set_task(show *d, options *o)
 {
     d->task = o->hard ? demo_hard : demo_plain;
     d->task.held_out |= o->held_out;
@@ -253,7 +254,7 @@ static int set_task(demo *d, demo_options *o)
     return CLI_OK;
 }
 
-static int run_demo(demo *d, demo_options *o)
+static int run_demo(show *d, options *o)
 {
     int code = set_task(d, o);
     if (code == CLI_OK && o->render)
@@ -262,7 +263,7 @@ static int run_demo(demo *d, demo_options *o)
         return code;
     if (o->model.verbose)
         o->model.settings.log = cli_log;
-    d->options = o;
+    d->asked = o;
     d->tally.task = &d->task;
     d->tally.policy = o->path ? o->path : find_own("tabletop.gguf", &d->arena);
     if (!d->tally.policy)
@@ -272,9 +273,9 @@ static int run_demo(demo *d, demo_options *o)
 
 static int run(int argc, char **argv)
 {
-    demo_options o = { .seed = 0 };
+    options o = { .seed = 0 };
     vact_settings_default(&o.model.settings);
-    const cli_option options[] = {
+    const cli_option known[] = {
         { "episodes", 'n', CLI_INT, &o.episodes, "<n>", "how many tables (default: 20; with --text: 1)", 1, 10000,
           NULL },
         { "seed", 0, CLI_U64, &o.seed, "<n>", "of the first table (default: 0)", 0, 0, NULL },
@@ -296,10 +297,10 @@ static int run(int argc, char **argv)
         CLI_MODEL_OPTIONS(&o.model),
         { 0 },
     };
-    const int operands = cli_parse(&cli_demo, options, argc, argv, NULL, 0);
+    const int operands = cli_parse(&cli_demo, known, argc, argv, NULL, 0);
     if (operands < 0)
         return cli_parse_exit(operands);
-    demo d = { .options = NULL };
+    show d = { .asked = NULL };
     const int code = run_demo(&d, &o);
     vact_arena_free(&d.arena);
     return code;
@@ -307,7 +308,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_demo = {
     "demo",
-    "vact demo [--episodes <n>] [--text <sentence>] [--view] [--render <folder>] [<options>]",
+    "vact demo [--episodes <n>] [--text <sentence>] [--view] [--render <folder or .gif>] [<options>]",
     "watch a trained policy move blocks on a table",
     run,
 };

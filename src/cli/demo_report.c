@@ -10,69 +10,51 @@ static const char *const time_names[CLI_DEMO_TIMES] = { "total", "vision", "pref
 
 /* ---- counting ---- */
 
-/* Which of a group's kinds an episode is. */
-typedef struct group {
+typedef enum group { ZONE, COLOUR, SENTENCE, GROUPS, ALL = GROUPS } group;
+
+static const struct {
     const char *name, *prefix; /* of a kind's label */
     int kinds;
-    int (*kind)(const demo_episode *episode, const demo_task *task);
-    void (*label)(int kind, const demo_task *task, char out[DEMO_TEXT]);
-} group;
-
-static int colour_of(const demo_episode *e, const demo_task *task)
-{
-    (void)task;
-    return e->start.colour[e->start.target];
-}
-
-static int zone_of(const demo_episode *e, const demo_task *task)
-{
-    (void)task;
-    return e->start.zone;
-}
-
-static int sentence_of(const demo_episode *e, const demo_task *task)
-{
-    if (task->text)
-        return -1; /* the user's own */
-    return task->held_out ? e->start.sentence % DEMO_HELD_OUT : e->start.sentence;
-}
-
-static void label_colour(int kind, const demo_task *task, char out[DEMO_TEXT])
-{
-    (void)task;
-    snprintf(out, DEMO_TEXT, "%s", demo_colours[kind]);
-}
-
-static void label_zone(int kind, const demo_task *task, char out[DEMO_TEXT])
-{
-    (void)task;
-    snprintf(out, DEMO_TEXT, "%s", demo_zones[kind]);
-}
-
-static void label_sentence(int kind, const demo_task *task, char out[DEMO_TEXT])
-{
-    demo_sentence(kind, task->held_out, "...", "...", out);
-}
-
-static const group groups[] = {
-    { "zone", "zone ", DEMO_ZONES, zone_of, label_zone },
-    { "colour", "colour ", DEMO_COLOURS, colour_of, label_colour },
-    { "sentence", "", DEMO_SENTENCES, sentence_of, label_sentence },
+} groups[GROUPS] = {
+    { "zone", "zone ", DEMO_ZONES },
+    { "colour", "colour ", DEMO_COLOURS },
+    { "sentence", "", DEMO_SENTENCES },
 };
-enum { GROUPS = sizeof groups / sizeof *groups };
+
+/* Which of the group's kinds an episode is, -1: none of them. ALL has the kind 0. */
+static int kind_of(const demo_episode *e, const demo_task *task, group g)
+{
+    switch (g) {
+    case ZONE:
+        return e->start.zone;
+    case COLOUR:
+        return e->start.colour[e->start.target];
+    case SENTENCE:
+        return task->text ? -1 : task->held_out ? e->start.sentence % DEMO_HELD_OUT : e->start.sentence;
+    default:
+        return 0;
+    }
+}
+
+static void label_of(int kind, const demo_task *task, group g, char out[DEMO_TEXT])
+{
+    if (g == SENTENCE)
+        demo_sentence(kind, task->held_out, "...", "...", out);
+    else
+        snprintf(out, DEMO_TEXT, "%s", g == ZONE ? demo_zones[kind] : demo_colours[kind]);
+}
 
 typedef struct count {
     int32_t n, solved, as_told;
     double steps, expert_steps; /* sums over those solved */
 } count;
 
-/* All episodes (group NULL), or those of one kind. */
-static count count_episodes(const cli_demo_tally *t, const group *g, int kind)
+static count count_episodes(const cli_demo_tally *t, group g, int kind)
 {
     count c = { 0 };
     for (int32_t i = 0; i < t->n; i++) {
         const demo_episode *e = &t->episodes[i];
-        if (!e->scored || (g && g->kind(e, t->task) != kind))
+        if (!e->scored || kind_of(e, t->task, g) != kind)
             continue;
         c.n++;
         c.as_told += e->as_told;
@@ -103,14 +85,14 @@ static void print_rate(const char *label, int32_t k, int32_t n)
 
 static void print_groups(const cli_demo_tally *t)
 {
-    for (const group *g = groups; g < groups + GROUPS; g++) {
-        for (int kind = 0; kind < g->kinds; kind++) {
+    for (group g = 0; g < GROUPS; g++) {
+        for (int kind = 0; kind < groups[g].kinds; kind++) {
             char name[DEMO_TEXT], label[DEMO_TEXT + 16];
             const count c = count_episodes(t, g, kind);
             if (c.n == 0)
                 continue;
-            g->label(kind, t->task, name);
-            snprintf(label, sizeof label, "  %s%s", g->prefix, name);
+            label_of(kind, t->task, g, name);
+            snprintf(label, sizeof label, "  %s%s", groups[g].prefix, name);
             print_rate(label, c.solved, c.n);
         }
     }
@@ -137,7 +119,7 @@ static void print_one(const demo_episode *e)
 
 static void print_all(const cli_demo_tally *t)
 {
-    const count all = count_episodes(t, NULL, 0);
+    const count all = count_episodes(t, ALL, 0);
     print_rate("solved, with Wilson's 95% interval", all.solved, all.n);
     print_groups(t);
     if (t->task->telling != DEMO_TELL_GOAL)
@@ -170,15 +152,15 @@ static json_t *rate_json(const count *c)
     return rate;
 }
 
-static json_t *group_json(const cli_demo_tally *t, const group *g)
+static json_t *group_json(const cli_demo_tally *t, group g)
 {
     json_t *kinds = json_object();
-    for (int kind = 0; kind < g->kinds; kind++) {
+    for (int kind = 0; kind < groups[g].kinds; kind++) {
         char name[DEMO_TEXT];
         const count c = count_episodes(t, g, kind);
         if (c.n == 0)
             continue;
-        g->label(kind, t->task, name);
+        label_of(kind, t->task, g, name);
         json_object_set_new(kinds, name, rate_json(&c));
     }
     return kinds;
@@ -188,7 +170,7 @@ static json_t *task_json(const demo_task *task)
 {
     static const char *const tellings[] = { "goal", "colour", "zone" };
     return json_pack("{s:i, s:i, s:f, s:b, s:b, s:s}", "max_steps", task->max_steps, "replan", task->replan,
-                     "camera_noise", task->camera_noise, "held_out", task->held_out, "blind", task->blind, "told",
+                     "camera_noise", task->camera_noise, "held_out", task->held_out, "blind", task->blind, "telling",
                      tellings[task->telling]);
 }
 
@@ -206,17 +188,18 @@ static json_t *episodes_json(const cli_demo_tally *t)
 
 int cli_demo_print_json(const cli_demo_tally *t)
 {
-    const count all = count_episodes(t, NULL, 0);
+    const count all = count_episodes(t, ALL, 0);
     char path[512];
     json_t *root =
         json_pack("{s:s, s:o, s:o}", "policy", vact_printable(path, sizeof path, t->policy, strlen(t->policy)), "task",
                   task_json(t->task), "all", rate_json(&all));
-    json_t *ms = json_pack("{s:I}", "chunks", (json_int_t)t->predictions);
+    json_t *ms = json_object();
     for (int i = 0; i < CLI_DEMO_TIMES; i++)
         json_object_set_new(ms, time_names[i], json_real(vact_quantile(t->ms[i], t->predictions, 0.5)));
+    json_object_set_new(root, "chunks", json_integer((json_int_t)t->predictions));
     json_object_set_new(root, "median_ms", ms);
-    for (int i = 0; i < GROUPS; i++)
-        json_object_set_new(root, groups[i].name, group_json(t, &groups[i]));
+    for (group g = 0; g < GROUPS; g++)
+        json_object_set_new(root, groups[g].name, group_json(t, g));
     json_object_set_new(root, "runs", episodes_json(t));
     const bool written = root && json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;
     json_decref(root);

@@ -1,4 +1,4 @@
-/* Checkpoints with smaller weights. */
+/* A checkpoint with its large matrices stored as another type. */
 #ifndef VACT_CONVERT_QUANTIZE_H
 #define VACT_CONVERT_QUANTIZE_H
 
@@ -9,10 +9,11 @@
  * all other tensors byte for byte. Tensor by tensor: little memory, whatever the file's size. `out` appears whole or not
  * at all, and may not be `in`.
  *
- * Which matrices: those of two dimensions and floating point whose rows are whole blocks, but for what policies are
- * known to suffer from or that is small: embeddings, vision, the action expert, projections of state, actions and time.
- * EARG: a type that is read only; out is in. EMODEL, too: no matrix can be stored so. EFORMAT, too: a value that the
- * type can't hold. Else what vact_model_open and writing fail with. */
+ * Which matrices: two-dimensional ones of f32, f16 or bf16 whose rows are whole blocks of the type. Kept as they are,
+ * because policies suffer from their rounding or because they are small: embeddings, vision, the action expert,
+ * projections of state, actions and time.
+ * EARG: the type is none of these, or out is in. EMODEL, also: no matrix qualifies. EFORMAT, also: a value that the type
+ * can't hold. Else what vact_model_open and writing a file fail with. */
 vact_status vact_quantize(const char *in, const char *out, vact_dtype type, vact_error *err);
 
 #endif

@@ -15,7 +15,7 @@ bool demo_canvas_open(demo_canvas *c, int width, int height, int side)
     c->rgb = malloc(3 * (pixels + table));
     if (!c->rgb)
         return false;
-    c->camera = c->rgb + 3 * pixels;
+    c->table = c->rgb + 3 * pixels;
     memset(c->rgb, 255, 3 * pixels);
     return true;
 }
@@ -51,9 +51,9 @@ void demo_canvas_table(demo_canvas *c, int x, int y, const demo_table *table)
 {
     const size_t row = 3 * (size_t)c->side;
     assert(x >= 0 && y >= 0 && x + c->side <= c->width && y + c->side <= c->height);
-    demo_table_render(table, c->side, c->camera);
+    demo_table_render(table, c->side, c->table);
     for (int i = 0; i < c->side; i++)
-        memcpy(pixel(c, x, y + i), c->camera + (size_t)i * row, row);
+        memcpy(pixel(c, x, y + i), c->table + (size_t)i * row, row);
 }
 
 /* ---- text ---- */

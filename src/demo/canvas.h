@@ -6,8 +6,8 @@
 
 typedef struct demo_canvas {
     int width, height;
-    uint8_t *rgb;    /* [height, width, 3]; NULL: nothing was opened */
-    uint8_t *camera; /* [side, side, 3]: a table before it is put in place */
+    uint8_t *rgb;   /* [height, width, 3]; NULL: nothing was opened */
+    uint8_t *table; /* [side, side, 3]: a table before it is copied into place */
     int side;
 } demo_canvas;
 

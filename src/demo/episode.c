@@ -15,9 +15,8 @@ struct demo_runner {
     vact_arena arena;
     vact_session *session;
     demo_task task;
-    int32_t action_dim;
     char *told;
-    float *actions; /* [horizon, action_dim] */
+    float *actions; /* [horizon, DEMO_ACTION] */
     uint8_t picture[3 * DEMO_SIDE * DEMO_SIDE];
 };
 
@@ -50,7 +49,7 @@ vact_status demo_runner_open(demo_runner **out, const char *name, const vact_mod
         return status;
     demo_runner *r = calloc(1, sizeof *r);
     if (r) {
-        *r = (demo_runner){ .session = session, .task = *task, .action_dim = info->action_dim };
+        *r = (demo_runner){ .session = session, .task = *task };
         r->told = vact_arena_take(&r->arena, DEMO_TEXT + (task->text ? strlen(task->text) : 0), 1);
         r->actions = vact_arena_take(&r->arena, (size_t)info->horizon * DEMO_ACTION, sizeof *r->actions);
         *out = r;
@@ -237,7 +236,7 @@ vact_status demo_run(demo_runner *r, uint64_t seed, const demo_watch *watch, dem
             status = look(r, seed, &table, step, watch, err);
         if (status != VACT_OK)
             return status;
-        const float *now = r->actions + at * r->action_dim;
+        const float *now = r->actions + at * DEMO_ACTION;
         demo_table_step(&table, (double[DEMO_ACTION]){ now[0], now[1], now[2] });
         if (watch && watch->moved)
             watch->moved(watch->user, &table, step + 1);

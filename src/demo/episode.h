@@ -14,16 +14,18 @@ typedef enum demo_telling {
 } demo_telling;
 
 typedef struct demo_task {
-    int32_t max_steps;   /* 1..DEMO_MAX_STEPS */
-    int32_t replan;      /* actions carried out of each chunk: 1..the policy's horizon */
-    double camera_noise; /* standard deviation of what is added to each value of the picture, of 255 */
-    bool held_out;       /* sentences that the policy was never trained on */
-    bool blind;          /* black pictures */
-    demo_telling telling;
-    const char *text;   /* the user's own sentence; NULL: the table's. What it names is the goal */
-    const float *noise; /* [horizon, max_action_dim], of every prediction; NULL: from the episode's seed */
+    int32_t max_steps;    /* 1..DEMO_MAX_STEPS */
+    int32_t replan;       /* actions carried out of each chunk: 1..the policy's horizon */
+    double camera_noise;  /* standard deviation of what is added to each value of the picture, of 255 */
+    bool held_out;        /* sentences that the policy was never trained on */
+    bool blind;           /* black pictures */
+    demo_telling telling; /* DEMO_TELL_GOAL where there is a text */
+    const char *text;     /* the user's own sentence; NULL: the table's. What it names is the goal */
+    const float *noise;   /* [horizon, max_action_dim], of every prediction; NULL: from the episode's seed */
 } demo_task;
 
+/* As the policy was trained; and against its limits: fewer steps, whole chunks, a noisy camera, sentences that it never
+ * saw (docs/QUALITY.md). */
 extern const demo_task demo_plain, demo_hard;
 
 /* What may be looked at while it runs; either may be NULL. */
@@ -37,11 +39,10 @@ typedef struct demo_episode {
     uint64_t seed;
     demo_table start;     /* its target and zone are the goal */
     const char *told;     /* as the policy got it; the runner's, until its next episode */
-    bool scored;          /* false: the user's sentence names no colour and zone */
-    bool solved;          /* the goal; ends the episode, unless something else was told */
-    bool as_told;         /* what was told, should it differ from the goal; at any time */
+    bool scored;          /* false: the user's sentence doesn't name just one colour and one zone */
+    bool solved;          /* the goal was reached; ends the episode, unless something else was told */
+    bool as_told;         /* what was told was reached, at any time; as `solved` where that is the goal */
     int32_t steps;        /* until it was solved, or all */
-    int32_t predictions;  /* made in them */
     int32_t expert_steps; /* that the scripted expert takes from the same start */
 } demo_episode;
 
@@ -54,6 +55,7 @@ vact_status demo_runner_open(demo_runner **out, const char *name, const vact_mod
 void demo_runner_close(demo_runner **runner); /* accepts NULL and a pointer to NULL */
 
 /* The same seed gives the same table and the same start noise, whatever the policy. watch may be NULL.
+ * *episode is filled in as far as it went, whatever is returned.
  * EINPUT: the task's text names a colour that no block of this table has. Else what vact_predict or `predicted` fails
  * with. */
 vact_status demo_run(demo_runner *runner, uint64_t seed, const demo_watch *watch, demo_episode *episode,

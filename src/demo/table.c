@@ -142,11 +142,11 @@ void demo_table_step(demo_table *t, const double action[DEMO_ACTION])
 static bool in_zone(const demo_table *t, demo_point p)
 {
     switch (t->zone) {
-    case 0:
+    case DEMO_LEFT:
         return p.x < ZONE_WIDTH;
-    case 1:
+    case DEMO_RIGHT:
         return p.x > 1 - ZONE_WIDTH;
-    case 2:
+    case DEMO_TOP:
         return p.y < ZONE_WIDTH;
     default:
         return p.y > 1 - ZONE_WIDTH;
@@ -175,10 +175,19 @@ static demo_point waypoint(const demo_table *t)
     demo_point goal = { clamp(t->gripper.x, inside, 1 - inside), clamp(t->gripper.y, inside, 1 - inside) };
     if (t->held != t->target)
         return t->block[t->target];
-    if (t->zone < 2)
-        goal.x = t->zone == 0 ? inside : 1 - inside;
-    else
-        goal.y = t->zone == 2 ? inside : 1 - inside;
+    switch (t->zone) {
+    case DEMO_LEFT:
+        goal.x = inside;
+        break;
+    case DEMO_RIGHT:
+        goal.x = 1 - inside;
+        break;
+    case DEMO_TOP:
+        goal.y = inside;
+        break;
+    default:
+        goal.y = 1 - inside;
+    }
     return goal;
 }
 

@@ -13,7 +13,6 @@
 enum {
     DEMO_BLOCKS = 3,
     DEMO_COLOURS = 4,
-    DEMO_ZONES = 4,
     DEMO_SENTENCES = 8,   /* that the policy was trained on */
     DEMO_HELD_OUT = 2,    /* that it never saw */
     DEMO_SIDE = 64,       /* of the camera's picture, in pixels */
@@ -21,8 +20,10 @@ enum {
     DEMO_STATE = 3,       /* gripper x and y, opening: 1 open, 0.5 closed on a block, 0 closed on nothing */
     DEMO_ACTION = 3,      /* dx and dy, each within 0.05; close if above 0.5 */
     DEMO_MAX_STEPS = 80,
-    DEMO_TEXT = 64 /* bytes of the longest sentence, with its end */
+    DEMO_TEXT = 64 /* room for any sentence, in bytes, with its end */
 };
+
+enum { DEMO_LEFT, DEMO_RIGHT, DEMO_TOP, DEMO_BOTTOM, DEMO_ZONES };
 
 extern const char *const demo_colours[DEMO_COLOURS + 1]; /* "red", "green", ...; NULL ends */
 extern const char *const demo_zones[DEMO_ZONES + 1];     /* "left", "right", "top", "bottom" */
@@ -38,7 +39,7 @@ typedef struct demo_table {
     bool closed;
     int held;   /* block in the hand; -1: none */
     int target; /* the named block */
-    int zone;   /* where it has to go: index of demo_zones */
+    int zone;   /* where it has to go: DEMO_LEFT.., index of demo_zones */
     int sentence;
 } demo_table;
 

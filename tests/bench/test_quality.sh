@@ -18,16 +18,16 @@ is() {
 
 expect 0 "$quality" --help
 prints '^usage: quality '
-complains 2 'vact: option --rows: "q9" is not known, expected some of: bf16, f32, f16, q8_0, q4_0, reference, scalar, avx2, neon, steps5, steps2, steps1' "$quality" --rows q8_0,q9
+complains 2 'vact: option --rows: "q9" is not known, expected some of: again, f32, f16, q8_0, q4_0, reference, scalar, avx2, neon, steps5, steps2, steps1' "$quality" --rows q8_0,q9
 complains 2 'vact: option --rows: f32 is there twice' "$quality" --rows f32,f32
 complains 1 'vact: no.gguf: No such file or directory' "$quality" -m no.gguf
-complains 1 'vact: no.gguf: No such file or directory' "$quality" -m "$model" --rows bf16 --other no.gguf
+complains 1 'vact: no.gguf: No such file or directory' "$quality" -m "$model" --rows again --other no.gguf
 TMPDIR=$work/no
 complains 1 "vact: $work/no: cannot make a temporary folder in it: No such file or directory" "$quality" -m "$model" --rows f32
 TMPDIR=$work/tmp
 
 cp "$model" 'a "copy"'
-expect 0 "$quality" -m "$model" --rows bf16,f32,q8_0,q4_0 --other 'a "copy"' --episodes 10 --json
+expect 0 "$quality" -m "$model" --rows again,f32,q8_0,q4_0 --other 'a "copy"' --episodes 10 --json
 [ "$(tr -cd '{[' <out | wc -c)" = "$(tr -cd '}]' <out | wc -c)" ] || fail "brackets are open: $(cat out)"
 prints '^{"seed":0,"episodes":10,"modes":\[$'
 # Tables that the policy's own evaluation, in Python, solved; Wilson's interval of 10 of 10 by statsmodels 0.15.0.
@@ -36,7 +36,7 @@ is plain baseline low 0.722467
 is plain baseline high 1
 for mode in plain hard; do
     # The same file, once more and as a copy; bf16 fits into f32 whole.
-    for row in bf16 f32 'a ?copy?'; do
+    for row in again f32 'a ?copy?'; do
         is $mode "$row" solved "$(figure $mode baseline solved)"
         is $mode "$row" rms_error 0
         is $mode "$row" max_error 0

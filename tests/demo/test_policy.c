@@ -1,5 +1,5 @@
 /* The demo's checkpoint against the program that trained it: action chunks of four scenes and the ids of their sentences.
- * tools/demo/demo_train.py made demo_golden.json, in float32. */
+ * tools/demo/demo_train.py made demo_policy.json, in float32. */
 #include "demo/table.h"
 #include "load_json.h"
 #include "text/tokenizer.h"
@@ -177,7 +177,7 @@ static int open_all(void **state)
 {
     (void)state;
     vact_error err = { 0 };
-    scenes = load_json(TEST_DATA "/demo_golden.json");
+    scenes = load_json(TEST_DATA "/demo_policy.json");
     assert_int_equal(json_array_size(scenes), SCENES);
     if (vact_model_open(&model, TABLETOP, NULL, &err) != VACT_OK)
         fail_msg("%s", err.text);

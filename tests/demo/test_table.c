@@ -1,5 +1,5 @@
-/* The table against the one in Python that the policy was trained on, bit by bit. tools/demo/demo_goldens.py made
- * demo_table.json and says what is what; tools/demo/demo_train.py made demo_golden.json. */
+/* The table against the one in Python that the policy was trained on, bit by bit. tools/demo/table_goldens.py made
+ * demo_table.json and says what is what; tools/demo/demo_train.py made demo_policy.json. */
 #include "demo/table.h"
 #include "fnv.h"
 #include "load_json.h"
@@ -314,7 +314,7 @@ static void check_scene(const json_t *scene)
 static void test_the_scenes_of_the_policys_goldens(void **state)
 {
     (void)state;
-    json_t *scenes = load_json(TEST_DATA "/demo_golden.json");
+    json_t *scenes = load_json(TEST_DATA "/demo_policy.json");
     const json_t *scene;
     size_t i;
     assert_int_equal(json_array_size(scenes), 4);

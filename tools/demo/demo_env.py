@@ -42,7 +42,7 @@ def pick(n, k, draws):
 
 class Env:
     """pos [B,3,2] block centres, colour [B,3], grip [B,2], closed [B], held [B] (-1 none),
-    target [B] (index of the named block), zone [B], start_in [B,3] (was in the zone at reset)."""
+    target [B] (index of the named block), zone [B]."""
 
     def __init__(self, seeds):
         n = len(seeds)
@@ -60,7 +60,6 @@ class Env:
             self.target[b] = int(3 * u[14])
             self.zone[b] = int(4 * u[15])
             self.template[b] = int(len(TEMPLATES) * u[16])
-        self.start_in = self.inside(self.pos)
 
     def inside(self, p):
         """[B,K,2] -> [B,K]: is the point in the named zone?"""
@@ -98,7 +97,7 @@ class Env:
     def success(self):
         r = np.arange(len(self.target))
         ins = self.inside(self.pos)
-        others = (ins & ~self.start_in)
+        others = ins.copy()
         others[r, self.target] = False
         return ins[r, self.target] & (self.held != self.target) & ~others.any(1)
 
@@ -193,7 +192,6 @@ def random_states(n, rng):
     e.grip[m] = np.clip(q + rng.normal(0, 0.03, (n, 2)), 0, 1)[m]
     h = e.held >= 0
     e.pos[h, e.held[h]] = e.grip[h]
-    e.start_in = e.inside(e.pos)
     return e
 
 

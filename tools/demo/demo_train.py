@@ -4,7 +4,7 @@
     demo_train.py train --minutes 24 -o OUT.npz      behaviour cloning by flow matching
     demo_train.py eval WEIGHTS                       closed loop, with the controls
     demo_train.py gguf WEIGHTS OUT.gguf              the checkpoint, tokenizer and camera included
-    demo_train.py golden WEIGHTS OUT.json            tests/data/demo_golden.json
+    demo_train.py golden WEIGHTS OUT.json            tests/data/demo_policy.json
 
 WEIGHTS is what `train` or `gguf` wrote.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/data/demo_table.json: what the demo's table does, by demo_env.py. Needs numpy.
 
-    python3 tools/demo/demo_goldens.py > tests/data/demo_table.json
+    python3 tools/demo/table_goldens.py > tests/data/demo_table.json
 
   resets     300 seeds and some large ones: [seed, three blocks and the gripper (x, y), colours, target, zone,
              sentence, sentence kept out of training]
@@ -192,7 +192,7 @@ def main():
 
     def lines(values):
         return "[\n" + ",\n".join(json.dumps(v, separators=(",", ":")) for v in values) + "]"
-    parts = {"about": json.dumps("tools/demo/demo_goldens.py says what is what"), "alphabet": json.dumps(ALPHABET),
+    parts = {"about": json.dumps("tools/demo/table_goldens.py says what is what"), "alphabet": json.dumps(ALPHABET),
              "moves": json.dumps(moves), "closes": json.dumps(CLOSES),
              "resets": lines(resets(list(range(SEEDS)) + LARGE)), "experts": lines(all_experts),
              "teaching": lines(teaching), "episodes": lines(all_episodes), "sides": lines(sides())}
