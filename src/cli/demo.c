@@ -148,6 +148,7 @@ static int write_film(const show *d)
                                 d->recordings[i].outcome, d->episodes[i].solved };
     if (demo_film_png(d->png, reels, n, &err) != VACT_OK || demo_film_gif(d->gif, reels, n, &err) != VACT_OK)
         return cli_fail("%s", err.text);
+    fflush(stdout); /* the report first */
     fprintf(stderr, "vact: wrote %s and %s\n", d->png, d->gif);
     return CLI_OK;
 }
