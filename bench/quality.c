@@ -100,6 +100,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit: writing fails and says so */
 }
 
 static vact_status check_stopped(vact_error *err)
@@ -511,5 +512,8 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    if (code != CLI_OK || (fflush(stdout) == 0 && !ferror(stdout)))
+        return code;
+    return cli_fail("standard output: cannot write all of it");
 }

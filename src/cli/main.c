@@ -1,6 +1,7 @@
 /* vact: git-style subcommands over libvact. */
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include <signal.h>
 #include <string.h>
 
 static const cli_command *const commands[] = {
@@ -63,6 +64,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit: writing fails, says so and leaves nothing behind */
     const int code = dispatch(argc, argv);
     if (code != CLI_OK || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;

@@ -26,6 +26,10 @@ TMPDIR=$work/no
 complains 1 "vact: $work/no: cannot make a temporary folder in it: No such file or directory" "$quality" -m "$model" --rows f32
 TMPDIR=$work/tmp
 
+(ulimit -f 100 && "$quality" -m "$model" --rows f32 --episodes 1) >out 2>err && fail "wrote a checkpoint over the limit"
+grep -q '^vact: .*/f32.gguf: cannot write: ' err || fail "over the limit of a file's size: $(cat err)"
+"$quality" -m "$model" --rows again --episodes 1 --plain >/dev/full 2>err && fail "a full standard output went unnoticed"
+
 cp "$model" 'a "copy"'
 expect 0 "$quality" -m "$model" --rows again,f32,q8_0,q4_0 --other 'a "copy"' --episodes 10 --json
 [ "$(tr -cd '{[' <out | wc -c)" = "$(tr -cd '}]' <out | wc -c)" ] || fail "brackets are open: $(cat out)"

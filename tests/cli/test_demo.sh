@@ -52,6 +52,9 @@ complains 1 'vact: no/such: No such file or directory' "$vact" demo --episodes 1
 cp one.png plain
 complains 1 'vact: plain: is no folder, expected one or a name that ends in .gif' \
     "$vact" demo --episodes 1 --render plain
+(ulimit -f 1 && "$vact" demo --episodes 1 --render limit) >out 2>err && fail "wrote a film over the limit"
+grep -q '^vact: limit/demo.png: cannot write: ' err || fail "over the limit of a file's size: $(cat err)"
+[ -z "$(ls limit)" ] || fail "left behind: $(ls limit)"
 
 # ---- the view ----
 expect 0 "$vact" demo --episodes 1 --view
