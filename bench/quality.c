@@ -229,8 +229,8 @@ static vact_status row_predicted(void *user, const vact_request *request, const 
 static vact_status run_episodes(quality *q, subject *s, const demo_task *task, const demo_watch *watch)
 {
     demo_runner *runner = NULL;
-    vact_status status =
-        demo_runner_open(&runner, q->options->model, s->own ? s->own : q->model, s->session, task, &q->err);
+    const char *file = s->row && s->row->file ? s->row->file : q->options->model;
+    vact_status status = demo_runner_open(&runner, file, s->own ? s->own : q->model, s->session, task, &q->err);
     for (int32_t i = 0; i < q->options->episodes && status == VACT_OK; i++) {
         demo_episode episode;
         status = demo_run(runner, q->options->seed + (uint64_t)i, watch, &episode, &q->err);
@@ -440,7 +440,7 @@ static bool take_rows(quality *q)
     for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save))
         if (!take_row(q, name))
             return false;
-    return true;
+    return q->n > 0 || (cli_fail_usage(&command, "option --rows is empty, expected names"), false);
 }
 
 static vact_status measure_modes(quality *q)

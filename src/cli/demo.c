@@ -4,6 +4,7 @@
 #include "cli/demo_report.h"
 #include "cli/view.h"
 #include "demo/film.h"
+#include "file/line.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -42,11 +43,11 @@ typedef struct show {
 
 /* ---- the checkpoint in the box ---- */
 
-/* A file of the program's own: beside the installed program, or beside the one in a build folder. NULL after a
+/* A file of the program's own: beside the program in a build folder, or where both were installed. NULL after a
  * complaint. */
 static const char *find_own(const char *name, vact_arena *arena)
 {
-    static const char *const folders[] = { VACT_DATA_FROM_BIN, "share/vact" };
+    static const char *const folders[] = { "share/vact", VACT_DATA_FROM_BIN };
     char program[PATH_MAX], path[PATH_MAX + 256];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = 0;
@@ -59,7 +60,7 @@ static const char *find_own(const char *name, vact_arena *arena)
             return vact_arena_text(arena, path, (size_t)n);
     }
     cli_fail("%s%s/%s: not there, expected it to be installed with the program; --model <file> takes another policy",
-             program, folders[0], name);
+             program, VACT_DATA_FROM_BIN, name);
     return NULL;
 }
 
@@ -120,6 +121,22 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* What would stop the film at its end is better known before the first episode. An exit code. */
+static int check_target(const char *path)
+{
+    struct stat there;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return cli_fail("%s: is no regular file, expected one or none to replace", path);
+    if (access(slash ? folder : ".", W_OK) != 0)
+        return cli_fail("%s: cannot write in its folder: %s", path, strerror(errno));
+    return CLI_OK;
+}
+
 /* Where both files go: X.png and X.gif if `where` is one of them, otherwise a folder's demo.png and demo.gif. The folder
  * is made. An exit code. */
 static int set_film_paths(show *d, const char *where)
@@ -127,6 +144,8 @@ static int set_film_paths(show *d, const char *where)
     const bool file = ends_in(where, ".gif") || ends_in(where, ".png");
     const int stem = (int)strlen(where) - (file ? 4 : 0);
     struct stat there;
+    if (!*where)
+        return cli_fail_usage(&cli_demo, "option --render is empty, expected a folder or a name that ends in .gif");
     if (stem > (int)sizeof d->png - 16)
         return cli_fail("option --render: the path is too long");
     if (!file && stat(where, &there) == 0 && !S_ISDIR(there.st_mode))
@@ -135,7 +154,7 @@ static int set_film_paths(show *d, const char *where)
         return cli_fail("%s: %s", where, strerror(errno));
     snprintf(d->png, sizeof d->png, "%.*s%s.png", stem, where, file ? "" : "/demo");
     snprintf(d->gif, sizeof d->gif, "%.*s%s.gif", stem, where, file ? "" : "/demo");
-    return CLI_OK;
+    return check_target(d->png) == CLI_OK ? check_target(d->gif) : CLI_FAILED;
 }
 
 static int write_film(const show *d)
@@ -148,8 +167,9 @@ static int write_film(const show *d)
                                 d->recordings[i].outcome, d->episodes[i].solved };
     if (demo_film_png(d->png, reels, n, &err) != VACT_OK || demo_film_gif(d->gif, reels, n, &err) != VACT_OK)
         return cli_fail("%s", err.text);
-    fflush(stdout); /* the report first */
-    fprintf(stderr, "vact: wrote %s and %s\n", d->png, d->gif);
+    char png[256], gif[256];
+    fprintf(stderr, "vact: wrote %s and %s\n", vact_printable(png, sizeof png, d->png, strlen(d->png)),
+            vact_printable(gif, sizeof gif, d->gif, strlen(d->gif)));
     return CLI_OK;
 }
 
@@ -220,12 +240,13 @@ static int run_model(show *d)
     const bool ready = vact_model_open(&model, d->tally.policy, &settings, &err) == VACT_OK &&
                        vact_session_open(&session, model, &settings, &err) == VACT_OK;
     int code = ready ? run_episodes(d, model, session) : cli_fail("%s", err.text);
-    if (code == CLI_OK && d->asked->json)
-        code = cli_demo_print_json(&d->tally);
-    else if (code == CLI_OK)
-        cli_demo_print(&d->tally);
-    if (code == CLI_OK && d->asked->render)
-        code = write_film(d);
+    if (code == CLI_OK) {
+        code = d->asked->render ? write_film(d) : CLI_OK; /* first: whoever reads the report may leave early */
+        if (!d->asked->json)
+            cli_demo_print(&d->tally);
+        else if (cli_demo_print_json(&d->tally) != CLI_OK)
+            code = CLI_FAILED;
+    }
     vact_session_close(&session);
     vact_model_close(&model);
     return code;
@@ -238,10 +259,13 @@ static int set_task(show *d, options *o)
     d->task.held_out |= o->held_out;
     d->task.blind = o->blind;
     d->task.text = o->text;
+    d->task.held_out &= !o->text;
     if (o->replan)
         d->task.replan = o->replan;
     if (o->wrong && o->text)
         return cli_fail_usage(&cli_demo, "--wrong-text and --text are both given, expected one of them");
+    if (o->held_out && o->text)
+        return cli_fail_usage(&cli_demo, "--held-out and --text are both given, expected one of them");
     if (o->wrong && *o->wrong && strcmp(o->wrong, "zone") != 0 && strcmp(o->wrong, "colour") != 0)
         return cli_fail_usage(&cli_demo, "option --wrong-text is \"%s\", expected colour or zone", o->wrong);
     if (o->wrong)
@@ -250,7 +274,7 @@ static int set_task(show *d, options *o)
         return cli_fail_usage(&cli_demo, "--text goes with one episode, found --episodes %d", o->episodes);
     if (!o->episodes)
         o->episodes = o->text ? 1 : 20;
-    if (o->seed > (uint64_t)(INT64_MAX - o->episodes))
+    if (o->seed > (uint64_t)(INT64_MAX - (o->episodes - 1)))
         return cli_fail_usage(&cli_demo, "option --seed: the last table's is above 2^63-1");
     return CLI_OK;
 }

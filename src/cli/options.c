@@ -70,6 +70,10 @@ static bool store(const cli_command *command, const cli_option *o, const char *v
         *(bool *)o->target = true;
         return true;
     case CLI_OPTIONAL:
+        if (value && !*value) {
+            cli_fail_usage(command, "option --%s has nothing behind the =, expected %s", o->name, o->argument + 1);
+            return false;
+        }
         *(const char **)o->target = value ? value : "";
         return true;
     case CLI_TEXT:

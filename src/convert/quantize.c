@@ -76,6 +76,18 @@ static vact_status declare(quantizer *q)
     return status;
 }
 
+/* Value i of those from `at` on is lost, or the largest of its block, whose scale all of the block need. */
+static vact_status cannot_hold(const quantizer *q, const vact_gguf_tensor *t, uint64_t at, size_t i)
+{
+    const size_t block = vact_dtype_get(q->type)->block, end = i - i % block + block;
+    size_t worst = i;
+    for (size_t j = i - i % block; j < end && isfinite(q->values[worst]); j++)
+        if (!(fabsf(q->values[j]) <= fabsf(q->values[worst])))
+            worst = j;
+    return vact_fail(q->err, VACT_EFORMAT, "%s: tensor %s: value %" PRIu64 " is %g, which %s cannot hold", q->in->path,
+                     t->name, at + worst, (double)q->values[worst], vact_dtype_get(q->type)->name);
+}
+
 static vact_status write_anew(quantizer *q, const vact_gguf_tensor *t)
 {
     const uint64_t count = t->ne[0] * t->ne[1];
@@ -87,8 +99,7 @@ static vact_status write_anew(quantizer *q, const vact_gguf_tensor *t)
         q->kernels.decode[q->type](q->again, q->bytes, n);
         for (size_t i = 0; i < n; i++)
             if (!isfinite(q->values[i]) || !isfinite(q->again[i]))
-                return vact_fail(q->err, VACT_EFORMAT, "%s: tensor %s: value %" PRIu64 " is %g, which %s cannot hold",
-                                 q->in->path, t->name, at + i, (double)q->values[i], vact_dtype_get(q->type)->name);
+                return cannot_hold(q, t, at, i);
         status = vact_gguf_write_data(q->writer, q->bytes, (size_t)vact_dtype_bytes(q->type, n), q->err);
     }
     return status;

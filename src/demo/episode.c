@@ -109,17 +109,34 @@ static void lower_case(char *out, const char *text)
 static const char *const other_colours[] = { "orange", "purple", "violet", "pink", "brown",   "black",
                                              "white",  "grey",   "gray",   "cyan", "magenta", NULL };
 
+/* A colour of the text that no block of the table has; NULL: none. Beside a block's, other colours may stand. */
+static const char *missing_colour(const char *text, const demo_table *table)
+{
+    bool named = false;
+    for (int i = 0; i < DEMO_COLOURS; i++) {
+        if (!has_word(text, demo_colours[i]))
+            continue;
+        if (demo_table_find(table, i) < 0)
+            return demo_colours[i];
+        named = true;
+    }
+    for (int i = 0; other_colours[i] && !named; i++)
+        if (has_word(text, other_colours[i]))
+            return other_colours[i];
+    return NULL;
+}
+
 /* Tells the policy the user's sentence, and makes its goal the table's. */
 static vact_status take_text(demo_runner *r, uint64_t seed, demo_table *table, bool *scored, vact_error *err)
 {
     lower_case(r->told, r->task.text);
-    const int colour = only_word(r->told, demo_colours), zone = only_word(r->told, demo_zones);
-    const int block = colour < 0 ? -1 : demo_table_find(table, colour), other = only_word(r->told, other_colours);
-    const char *missing = colour >= 0 && block < 0 ? demo_colours[colour] : other >= 0 ? other_colours[other] : NULL;
+    const char *missing = missing_colour(r->told, table);
     if (missing)
         return vact_fail(
             err, VACT_EINPUT, "there is no %s block on the table of seed %" PRIu64 ", expected %s, %s or %s", missing,
             seed, demo_colours[table->colour[0]], demo_colours[table->colour[1]], demo_colours[table->colour[2]]);
+    const int colour = only_word(r->told, demo_colours), zone = only_word(r->told, demo_zones);
+    const int block = colour < 0 ? -1 : demo_table_find(table, colour);
     *scored = block >= 0 && zone >= 0;
     if (*scored) {
         table->target = block;

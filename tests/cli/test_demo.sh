@@ -36,6 +36,8 @@ complains 1 'vact: there is no green block on the table of seed 3, expected blue
     "$vact" demo --seed 3 --text 'push the green cube to the left edge'
 complains 2 'vact: --text goes with one episode, found --episodes 2' "$vact" demo --text x --episodes 2
 complains 2 'vact: --wrong-text and --text are both given, expected one of them' "$vact" demo --text x --wrong-text
+complains 2 'vact: --held-out and --text are both given, expected one of them' "$vact" demo --text x --held-out
+complains 2 'vact: option --wrong-text has nothing behind the =, expected <what>' "$vact" demo --wrong-text=
 complains 2 'vact: option --wrong-text is "size", expected colour or zone' "$vact" demo --wrong-text=size
 complains 2 'vact: option --episodes is "0", expected a whole number from 1 to 10000' "$vact" demo --episodes 0
 complains 2 'vact: option --seed: the last table'\''s is above 2^63-1' "$vact" demo --seed 9223372036854775800
@@ -55,6 +57,13 @@ complains 1 'vact: plain: is no folder, expected one or a name that ends in .gif
 (ulimit -f 1 && "$vact" demo --episodes 1 --render limit) >out 2>err && fail "wrote a film over the limit"
 grep -q '^vact: limit/demo.png: cannot write: ' err || fail "over the limit of a file's size: $(cat err)"
 [ -z "$(ls limit)" ] || fail "left behind: $(ls limit)"
+
+mkdir taken.gif
+complains 1 'vact: taken.gif: is no regular file, expected one or none to replace' "$vact" demo --render taken.gif
+complains 1 'vact: no/x.png: cannot write in its folder: No such file or directory' "$vact" demo --render no/x.gif
+complains 2 'vact: option --render is empty, expected a folder or a name that ends in .gif' "$vact" demo --render ''
+expect 0 "$vact" demo --episodes 1 --render "$(printf 'odd\nname')"
+[ "$(wc -l <err)" = 1 ] || fail "a path broke the line: $(cat err)"
 
 # ---- the view ----
 expect 0 "$vact" demo --episodes 1 --view

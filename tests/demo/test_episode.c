@@ -230,6 +230,11 @@ static void a_users_sentence(void **state)
     assert_string_equal(err.text, "there is no green block on the table of seed 3, expected blue, red or yellow");
     assert_int_equal(run_text(&p, "move the Purple block to the left", 3, &e, &err), VACT_EINPUT);
     assert_string_equal(err.text, "there is no purple block on the table of seed 3, expected blue, red or yellow");
+    assert_int_equal(run_text(&p, "red and green to the left", 3, &e, &err), VACT_EINPUT);
+    assert_string_equal(err.text, "there is no green block on the table of seed 3, expected blue, red or yellow");
+    assert_int_equal(run_text(&p, "pink and purple to the left", 3, &e, &err), VACT_EINPUT);
+    assert_int_equal(run_text(&p, "red to the left of the white table", 3, &e, &err), VACT_OK);
+    assert_true(e.scored);
     assert_int_equal(run_text(&p, "\xff red left", 3, &e, &err), VACT_EINPUT); /* vact_predict's own refusal */
     close_policy(&p);
 }
