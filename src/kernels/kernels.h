@@ -12,8 +12,7 @@
 #include "file/dtype.h"
 #include <stddef.h>
 
-#define VACT_GEMM_ROWS 6  /* most rows of one gemm call */
-#define VACT_PANEL     16 /* columns of a packed panel */
+#define VACT_PANEL 16 /* columns of a packed panel */
 
 typedef struct vact_kernels {
     vact_isa isa;
@@ -22,12 +21,14 @@ typedef struct vact_kernels {
      * compute. Index is vact_dtype. src is aligned to 2 bytes only (4 for f32). f16 NaNs become quiet. */
     void (*decode[VACT_DTYPE_END])(float *dst, const void *src, size_t n);
 
-    /* Panel: dst[k][16] = transpose of 16 rows src[16][k] that are ld floats apart. dst is 32-byte aligned. */
-    void (*pack)(float *dst, const float *src, size_t ld, size_t k);
+    /* Panel: dst[k][16] = transpose of `rows` rows (1..16) of a weight, row_bytes apart, decoded; columns beyond rows
+     * are zero. k, alignment of src and NULLs as for decode. dst is aligned to 64 bytes. */
+    void (*pack[VACT_DTYPE_END])(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 
-    /* c[rows][16] = (add ? c : 0) + a[rows][k] * b[k][16]; rows 1..6; b is a panel, 32-byte aligned;
-     * lda and ldc in floats. With add the chain starts from c. */
-    void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t k, int rows, bool add);
+    /* c[rows][16 * panels] = (add ? c : 0) + a[rows][k] * b; rows, panels >= 1. Panel p of b is [k][16] at b + p * ldb,
+     * aligned to 64 bytes; lda, ldb and ldc in floats. With add the chain starts from c. */
+    void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
+                 int panels, bool add);
 
     /* y = (x - mean) / sqrt(var + eps) * w + b, biased variance, two passes; y may be x. n >= 1; the sum of
      * squares must be finite in float32. */

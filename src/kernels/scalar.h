@@ -11,8 +11,13 @@ void vact_decode_bf16_c(float *dst, const void *src, size_t n);
 void vact_decode_q8_0_c(float *dst, const void *src, size_t n);
 void vact_decode_q4_0_c(float *dst, const void *src, size_t n);
 
-void vact_pack_c(float *dst, const float *src, size_t ld, size_t k);
-void vact_gemm_c(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t k, int rows, bool add);
+void vact_pack_f32_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_f16_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_bf16_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_q8_0_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_q4_0_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_gemm_c(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
+                 int panels, bool add);
 
 void vact_layer_norm_c(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_c(float *y, const float *x, const float *w, float eps, size_t n);

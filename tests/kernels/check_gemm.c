@@ -2,39 +2,59 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ROWS = 20, MOST_PANELS = 6 };
 
 void check_pack(void **state)
 {
+    static const int types[] = { VACT_DTYPE_F32, VACT_DTYPE_F16, VACT_DTYPE_BF16, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
     (void)state;
-    for (int level = 1; level < check_levels(); level++) {
-        if (!CHECK_CHANGED(level, pack))
-            continue;
+    for (int level = 0; level < check_levels(); level++) {
         for (int i = 0; i < CHECK_CASES; i++) {
-            const size_t k = check_range(0, 100), ld = k + check_range(0, 9);
-            check_begin(level, "pack k=%zu ld=%zu", k, ld);
-            const float *src = check_bytes((15 * ld + k) * sizeof *src, 4 * check_range(0, 7));
+            const int type = types[check_range(0, 4)], rows = (int)(check_range(0, 2) ? 16 : check_range(1, 16));
+            const vact_dtype_info *info = vact_dtype_get((uint32_t)type);
+            const size_t block = info->block, k = block * check_range(0, 100 / block + 2);
+            const size_t row_bytes = (size_t)vact_dtype_bytes((uint32_t)type, k + block * check_range(0, 3));
+            const size_t bytes = row_bytes * (size_t)(rows - 1) + (size_t)vact_dtype_bytes((uint32_t)type, k);
+            check_begin(level, "pack %s rows=%d k=%zu row_bytes=%zu", info->name, rows, k, row_bytes);
+            const unsigned char *src = check_bytes(bytes, type == VACT_DTYPE_F32 ? 4 * check_range(0, 7) : 2);
             float *want = check_output(k * VACT_PANEL, 0), *got = check_output(k * VACT_PANEL, 0);
-            check_level(0)->pack(want, src, ld, k);
-            check_level(level)->pack(got, src, ld, k);
+            float *row = check_output(k, 0);
+            for (size_t j = 0; j < VACT_PANEL; j++) {
+                memset(row, 0, k * sizeof *row);
+                if (j < (size_t)rows)
+                    check_level(0)->decode[type](row, src + j * row_bytes, k);
+                for (size_t p = 0; p < k; p++)
+                    want[p * VACT_PANEL + j] = row[p];
+            }
+            check_level(level)->pack[type](got, src, row_bytes, rows, k);
             check_same(want, got, k * VACT_PANEL);
             check_end();
         }
-        const float *src = check_floats(16 * 768, CHECK_NORMAL, 0);
-        float *dst = check_output(16 * 768, 0);
-        CHECK_BENCH(level, "pack 768", check_level(0)->pack(dst, src, 768, 768),
-                    check_level(level)->pack(dst, src, 768, 768));
-        check_end();
+        for (int t = 0; t < 5; t++) {
+            const size_t row_bytes = (size_t)vact_dtype_bytes((uint32_t)types[t], 768);
+            const void *src = check_bytes(16 * row_bytes, 0);
+            float *dst = check_output(16 * 768, 0);
+            char name[32];
+            snprintf(name, sizeof name, "pack %s 768", vact_dtype_get((uint32_t)types[t])->name);
+            if (level > 0)
+                CHECK_BENCH(level, name, check_level(0)->pack[types[t]](dst, src, row_bytes, 16, 768),
+                            check_level(level)->pack[types[t]](dst, src, row_bytes, 16, 768));
+            check_end();
+        }
     }
 }
 
-static void bench_gemm(int level, const char *name, size_t k, int rows)
+static void bench_gemm(int level, const char *name, size_t k, int rows, int panels)
 {
-    const float *a = check_floats((size_t)rows * k, CHECK_NORMAL, 0),
-                *b = check_floats(k * VACT_PANEL, CHECK_NORMAL, 0);
-    float *c = check_output(VACT_GEMM_ROWS * VACT_PANEL, 0);
+    const size_t ldc = VACT_PANEL * (size_t)panels;
+    const float *a = check_floats((size_t)rows * k, CHECK_NORMAL, 0), *b = check_floats(k * ldc, CHECK_NORMAL, 0);
+    float *c = check_output((size_t)rows * ldc, 0);
 
-    CHECK_BENCH(level, name, check_level(0)->gemm(c, VACT_PANEL, a, k, b, k, rows, false),
-                check_level(level)->gemm(c, VACT_PANEL, a, k, b, k, rows, false));
+    CHECK_BENCH(level, name, check_level(0)->gemm(c, ldc, a, k, b, k * VACT_PANEL, k, rows, panels, false),
+                check_level(level)->gemm(c, ldc, a, k, b, k * VACT_PANEL, k, rows, panels, false));
     check_end();
 }
 
@@ -45,24 +65,26 @@ void check_gemm(void **state)
         if (!CHECK_CHANGED(level, gemm))
             continue;
         for (int i = 0; i < CHECK_CASES; i++) {
-            const int rows = (int)check_range(1, VACT_GEMM_ROWS);
-            const size_t k = i % 10 ? check_range(0, 70) : check_range(0, 1500);
-            const size_t lda = k + check_range(0, 5), ldc = VACT_PANEL + check_range(0, 5);
-            const size_t size = (size_t)(rows - 1) * ldc + VACT_PANEL;
+            const int rows = (int)check_range(1, MOST_ROWS), panels = (int)check_range(1, MOST_PANELS);
+            const size_t k = i % 10 ? check_range(0, 70) : check_range(0, 1500), columns = VACT_PANEL * (size_t)panels;
+            const size_t lda = k + check_range(0, 5), ldc = columns + check_range(0, 5);
+            const size_t ldb = k * VACT_PANEL + 16 * check_range(0, 2);
+            const size_t size = (size_t)(rows - 1) * ldc + columns;
             const bool add = check_range(0, 1);
-            check_begin(level, "gemm rows=%d k=%zu lda=%zu ldc=%zu add=%d", rows, k, lda, ldc, add);
+            check_begin(level, "gemm rows=%d panels=%d k=%zu lda=%zu ldb=%zu ldc=%zu add=%d", rows, panels, k, lda, ldb,
+                        ldc, add);
             const float *a = check_floats((size_t)(rows - 1) * lda + k, check_any_fill(), 4 * check_range(0, 7));
-            const float *b = check_floats(k * VACT_PANEL, check_any_fill(), 0);
+            const float *b = check_floats((size_t)(panels - 1) * ldb + k * VACT_PANEL, check_any_fill(), 0);
             const float *c = check_floats(size, check_any_fill(), 0);
             float *want = check_copy(c, size, 0), *got = check_copy(c, size, 4 * check_range(0, 7));
-            check_level(0)->gemm(want, ldc, a, lda, b, k, rows, add);
-            check_level(level)->gemm(got, ldc, a, lda, b, k, rows, add);
+            check_level(0)->gemm(want, ldc, a, lda, b, ldb, k, rows, panels, add);
+            check_level(level)->gemm(got, ldc, a, lda, b, ldb, k, rows, panels, add);
             check_same(want, got, size); /* what lies between the rows as well */
             check_end();
         }
-        bench_gemm(level, "gemm 6x16x768", 768, 6);
-        bench_gemm(level, "gemm 6x16x64", 64, 6);
-        bench_gemm(level, "gemm 1x16x768", 768, 1);
+        bench_gemm(level, "gemm 48x64x768", 768, 48, 4);
+        bench_gemm(level, "gemm 6x16x64", 64, 6, 1);
+        bench_gemm(level, "gemm 1x64x768", 768, 1, 4);
     }
 }
 
@@ -86,7 +108,7 @@ void test_gemm_is_within_k_roundings_of_double(void **state)
                 }
                 bound[j] = (double)k * (1.01 * CHECK_UNIT * magnitude + CHECK_TINY);
             }
-            check_level(level)->gemm(c, VACT_PANEL, a, k, b, k, 1, false);
+            check_level(level)->gemm(c, VACT_PANEL, a, k, b, 0, k, 1, 1, false);
             check_near(want, bound, c, VACT_PANEL);
             check_end();
         }
@@ -95,19 +117,21 @@ void test_gemm_is_within_k_roundings_of_double(void **state)
 
 void test_gemm_row_does_not_depend_on_other_rows(void **state)
 {
-    const size_t k = 333;
+    const size_t k = 333, ldb = k * VACT_PANEL, columns = MOST_PANELS * VACT_PANEL;
 
     (void)state;
     for (int level = 0; level < check_levels(); level++) {
-        const float *a = check_floats(VACT_GEMM_ROWS * k, CHECK_NORMAL, 0);
-        const float *b = check_floats(k * VACT_PANEL, CHECK_NORMAL, 0);
-        float *alone = check_output(VACT_PANEL, 0), *together = check_output(VACT_GEMM_ROWS * VACT_PANEL, 0);
-        for (int rows = 1; rows <= VACT_GEMM_ROWS; rows++) {
-            check_level(level)->gemm(together, VACT_PANEL, a, k, b, k, rows, false);
-            for (int i = 0; i < rows; i++) {
-                check_begin(level, "gemm row %d of %d", i, rows);
-                check_level(level)->gemm(alone, VACT_PANEL, a + (size_t)i * k, k, b, k, 1, false);
-                check_same(alone, together + i * VACT_PANEL, VACT_PANEL);
+        const float *a = check_floats(MOST_ROWS * k, CHECK_NORMAL, 0);
+        const float *b = check_floats(columns * k, CHECK_NORMAL, 0);
+        float *alone = check_output(VACT_PANEL, 0), *together = check_output(MOST_ROWS * columns, 0);
+        for (int rows = 1; rows <= MOST_ROWS; rows++) {
+            check_level(level)->gemm(together, columns, a, k, b, ldb, k, rows, MOST_PANELS, false);
+            for (size_t i = 0; i < (size_t)rows; i++) {
+                for (size_t p = 0; p < MOST_PANELS; p++) {
+                    check_begin(level, "gemm row %zu of %d, panel %zu", i, rows, p);
+                    check_level(level)->gemm(alone, VACT_PANEL, a + i * k, k, b + p * ldb, ldb, k, 1, 1, false);
+                    check_same(alone, together + i * columns + p * VACT_PANEL, VACT_PANEL);
+                }
             }
         }
         check_end();
@@ -116,20 +140,20 @@ void test_gemm_row_does_not_depend_on_other_rows(void **state)
 
 void test_gemm_add_continues_the_chain(void **state)
 {
-    const size_t k = 200;
+    enum { ROWS = 7, COLUMNS = 3 * VACT_PANEL };
+    const size_t k = 200, ldb = k * VACT_PANEL;
 
     (void)state;
     for (int level = 0; level < check_levels(); level++) {
-        const float *a = check_floats(VACT_GEMM_ROWS * k, CHECK_NORMAL, 0);
-        const float *b = check_floats(k * VACT_PANEL, CHECK_NORMAL, 0);
-        float *whole = check_output(VACT_GEMM_ROWS * VACT_PANEL, 0);
-        float *split = check_output(VACT_GEMM_ROWS * VACT_PANEL, 0);
-        check_level(level)->gemm(whole, VACT_PANEL, a, k, b, k, VACT_GEMM_ROWS, false);
+        const vact_kernels *kernels = check_level(level);
+        const float *a = check_floats(ROWS * k, CHECK_NORMAL, 0), *b = check_floats(COLUMNS * k, CHECK_NORMAL, 0);
+        float *whole = check_output(ROWS * COLUMNS, 0), *split = check_output(ROWS * COLUMNS, 0);
+        kernels->gemm(whole, COLUMNS, a, k, b, ldb, k, ROWS, 3, false);
         for (size_t at = 0; at <= k; at += 50) {
             check_begin(level, "gemm split at %zu", at);
-            check_level(level)->gemm(split, VACT_PANEL, a, k, b, at, VACT_GEMM_ROWS, false);
-            check_level(level)->gemm(split, VACT_PANEL, a + at, k, b + at * VACT_PANEL, k - at, VACT_GEMM_ROWS, true);
-            check_same(whole, split, VACT_GEMM_ROWS * VACT_PANEL);
+            kernels->gemm(split, COLUMNS, a, k, b, ldb, at, ROWS, 3, false);
+            kernels->gemm(split, COLUMNS, a + at, k, b + at * VACT_PANEL, ldb, k - at, ROWS, 3, true);
+            check_same(whole, split, ROWS * COLUMNS);
         }
         check_end();
     }

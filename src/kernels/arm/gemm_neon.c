@@ -1,31 +1,47 @@
-/* Product of up to 6 rows with one panel of 16 columns: six rows take 24 accumulators and 4 registers for a row of b,
- * which leaves 4 of 32 for values of a. gcc would load all six of these first and keep accumulators in memory instead:
- * the empty asm ties each to its row. */
+/* The product of rows with panels of 16 columns: six rows by a panel take 24 accumulators and 4 registers for a row of
+ * b, which leaves 4 of 32 for values of a. gcc would load all six of these first and keep accumulators in memory
+ * instead: the empty asm ties each to its row. A single row takes two panels, since 4 accumulators don't fill two
+ * multiply-add units. */
 #include "kernels/arm/neon.h"
 #include "kernels/gemm_tiles.h"
 
-#define DECLARE(i)                                                                                                     \
-    const float *a##i = a + lda * (i);                                                                                 \
-    float32x4_t p##i, q##i, r##i, s##i;
-#define ZERO(i) p##i = q##i = r##i = s##i = vdupq_n_f32(0.0f);
-#define LOAD(i)                                                                                                        \
-    p##i = vld1q_f32(c + ldc * (i));                                                                                   \
-    q##i = vld1q_f32(c + ldc * (i) + 4);                                                                               \
-    r##i = vld1q_f32(c + ldc * (i) + 8);                                                                               \
-    s##i = vld1q_f32(c + ldc * (i) + 12);
-#define PANEL                                                                                                          \
-    const float32x4_t bp = vld1q_f32(b), bq = vld1q_f32(b + 4);                                                        \
-    const float32x4_t br = vld1q_f32(b + 8), bs = vld1q_f32(b + 12);
-#define STEP(i)                                                                                                        \
+#define DECLARE(i, p) float32x4_t t##i##p, u##i##p, v##i##p, w##i##p;
+#define ZERO(i, p)    t##i##p = u##i##p = v##i##p = w##i##p = vdupq_n_f32(0.0f);
+#define LOAD(i, p)                                                                                                     \
+    t##i##p = vld1q_f32(c + ldc * (i) + (p)*VACT_PANEL);                                                               \
+    u##i##p = vld1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 4);                                                           \
+    v##i##p = vld1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 8);                                                           \
+    w##i##p = vld1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 12);
+#define PANEL(p)                                                                                                       \
+    const float32x4_t bt##p = vld1q_f32(b + (p)*ldb), bu##p = vld1q_f32(b + (p)*ldb + 4);                              \
+    const float32x4_t bv##p = vld1q_f32(b + (p)*ldb + 8), bw##p = vld1q_f32(b + (p)*ldb + 12);
+#define SPREAD(i)                                                                                                      \
     __asm__ volatile("" ::: "memory");                                                                                 \
-    p##i = vfmaq_n_f32(p##i, bp, a##i[at]);                                                                            \
-    q##i = vfmaq_n_f32(q##i, bq, a##i[at]);                                                                            \
-    r##i = vfmaq_n_f32(r##i, br, a##i[at]);                                                                            \
-    s##i = vfmaq_n_f32(s##i, bs, a##i[at]);
-#define STORE(i)                                                                                                       \
-    vst1q_f32(c + ldc * (i), p##i);                                                                                    \
-    vst1q_f32(c + ldc * (i) + 4, q##i);                                                                                \
-    vst1q_f32(c + ldc * (i) + 8, r##i);                                                                                \
-    vst1q_f32(c + ldc * (i) + 12, s##i);
+    const float x##i = a##i[at];
+#define STEP(i, p)                                                                                                     \
+    t##i##p = vfmaq_n_f32(t##i##p, bt##p, x##i);                                                                       \
+    u##i##p = vfmaq_n_f32(u##i##p, bu##p, x##i);                                                                       \
+    v##i##p = vfmaq_n_f32(v##i##p, bv##p, x##i);                                                                       \
+    w##i##p = vfmaq_n_f32(w##i##p, bw##p, x##i);
+#define STORE(i, p)                                                                                                    \
+    vst1q_f32(c + ldc * (i) + (p)*VACT_PANEL, t##i##p);                                                                \
+    vst1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 4, u##i##p);                                                            \
+    vst1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 8, v##i##p);                                                            \
+    vst1q_f32(c + ldc * (i) + (p)*VACT_PANEL + 12, w##i##p);
 
-GEMM_TILES(vact_gemm_neon)
+GEMM_TILE(1, 1)
+GEMM_TILE(1, 2)
+GEMM_TILE(2, 1)
+GEMM_TILE(3, 1)
+GEMM_TILE(4, 1)
+GEMM_TILE(5, 1)
+GEMM_TILE(6, 1)
+
+void vact_gemm_neon(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
+                    int panels, bool add)
+{
+    static const gemm_height heights[] = { { tile_1x2, tile_1x1, 2 }, { tile_2x1, tile_2x1, 1 },
+                                           { tile_3x1, tile_3x1, 1 }, { tile_4x1, tile_4x1, 1 },
+                                           { tile_5x1, tile_5x1, 1 }, { tile_6x1, tile_6x1, 1 } };
+    vact_gemm_by_tiles(heights, 6, c, ldc, a, lda, b, ldb, k, rows, panels, add);
+}

@@ -1,6 +1,9 @@
-/* 16 rows of a weight -> a panel, by 4x4 transposes. */
+/* 16 rows of a weight -> a panel, by 4x4 transposes. Incomplete panels take the scalar way. */
 #include "kernels/arm/neon.h"
 #include "kernels/kernels.h"
+#include "kernels/scalar.h"
+
+enum { CHUNK = 32 }; /* values decoded at a time: a multiple of every block */
 
 /* dst[p][0..3] = src[0..3][p] for four p; rows of dst are VACT_PANEL apart. */
 static inline void transpose_4x4(float *dst, const float *src, size_t ld)
@@ -16,14 +19,39 @@ static inline void transpose_4x4(float *dst, const float *src, size_t ld)
     vst1q_f32(dst + 3 * VACT_PANEL, vzip2q_f32(hi02, hi13));
 }
 
-void vact_pack_neon(float *dst, const float *src, size_t ld, size_t k)
+/* k is a multiple of 4. */
+static inline void transpose(float *dst, const float *src, size_t ld, size_t k)
 {
-    size_t p = 0;
-
-    for (; p + 4 <= k; p += 4)
+    for (size_t p = 0; p < k; p += 4)
         for (size_t j = 0; j < VACT_PANEL; j += 4)
             transpose_4x4(dst + p * VACT_PANEL + j, src + j * ld + p, ld);
-    for (; p < k; p++)
-        for (size_t j = 0; j < VACT_PANEL; j++)
-            dst[p * VACT_PANEL + j] = src[j * ld + p];
 }
+
+void vact_pack_f32_neon(float *dst, const void *src, size_t row_bytes, int rows, size_t k)
+{
+    const float *x = src;
+    const size_t whole = rows == VACT_PANEL ? k / 4 * 4 : 0;
+
+    transpose(dst, x, row_bytes / sizeof *x, whole);
+    vact_pack_f32_c(dst + whole * VACT_PANEL, x + whole, row_bytes, rows, k - whole);
+}
+
+/* A chunk of every row is decoded, then transposed. */
+#define PACK(type, chunk_bytes)                                                                                        \
+    void vact_pack_##type##_neon(float *dst, const void *src, size_t row_bytes, int rows, size_t k)                    \
+    {                                                                                                                  \
+        const size_t whole = rows == VACT_PANEL ? k / CHUNK * CHUNK : 0;                                               \
+        const unsigned char *x = src;                                                                                  \
+        for (size_t p = 0; p < whole; p += CHUNK, x += (chunk_bytes)) {                                                \
+            float values[VACT_PANEL * CHUNK];                                                                          \
+            for (size_t j = 0; j < VACT_PANEL; j++)                                                                    \
+                vact_decode_##type##_neon(values + j * CHUNK, x + j * row_bytes, CHUNK);                               \
+            transpose(dst + p * VACT_PANEL, values, CHUNK, CHUNK);                                                     \
+        }                                                                                                              \
+        vact_pack_##type##_c(dst + whole * VACT_PANEL, x, row_bytes, rows, k - whole);                                 \
+    }
+
+PACK(f16, 2 * CHUNK)
+PACK(bf16, 2 * CHUNK)
+PACK(q8_0, 34)
+PACK(q4_0, 18)

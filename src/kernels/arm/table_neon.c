@@ -9,7 +9,11 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->decode[VACT_DTYPE_BF16] = vact_decode_bf16_neon;
     kernels->decode[VACT_DTYPE_Q8_0] = vact_decode_q8_0_neon;
     kernels->decode[VACT_DTYPE_Q4_0] = vact_decode_q4_0_neon;
-    kernels->pack = vact_pack_neon;
+    kernels->pack[VACT_DTYPE_F32] = vact_pack_f32_neon;
+    kernels->pack[VACT_DTYPE_F16] = vact_pack_f16_neon;
+    kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_neon;
+    kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_neon;
+    kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_neon;
     kernels->gemm = vact_gemm_neon;
     kernels->layer_norm = vact_layer_norm_neon;
     kernels->rms_norm = vact_rms_norm_neon;

@@ -1,6 +1,9 @@
-/* 16 rows of a weight -> a panel, by 8x8 transposes. */
+/* 16 rows of a weight -> a panel, by transposes in registers. Incomplete panels take the scalar way. */
 #include "kernels/kernels.h"
+#include "kernels/scalar.h"
 #include "kernels/x86/avx2.h"
+
+enum { BLOCK = 32, Q8_0_BYTES = 34, Q4_0_BYTES = 18 };
 
 /* Rows r and r + 4 of four columns, side by side. */
 static inline __m256 load_pair(const float *src, size_t ld, size_t r)
@@ -23,15 +26,110 @@ static inline void transpose_8x4(float *dst, const float *src, size_t ld)
     _mm256_store_ps(dst + 3 * VACT_PANEL, _mm256_shuffle_ps(hi01, hi23, _MM_SHUFFLE(3, 2, 3, 2)));
 }
 
-void vact_pack_avx2(float *dst, const float *src, size_t ld, size_t k)
+void vact_pack_f32_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)
 {
-    size_t p = 0;
+    const float *x = src;
+    const size_t ld = row_bytes / sizeof *x, whole = rows == VACT_PANEL ? k / 4 * 4 : 0;
 
-    for (; p + 4 <= k; p += 4) {
-        transpose_8x4(dst + p * VACT_PANEL, src + p, ld);
-        transpose_8x4(dst + p * VACT_PANEL + 8, src + 8 * ld + p, ld);
+    for (size_t p = 0; p < whole; p += 4) {
+        transpose_8x4(dst + p * VACT_PANEL, x + p, ld);
+        transpose_8x4(dst + p * VACT_PANEL + 8, x + 8 * ld + p, ld);
     }
-    for (; p < k; p++)
-        for (size_t j = 0; j < VACT_PANEL; j++)
-            dst[p * VACT_PANEL + j] = src[j * ld + p];
+    vact_pack_f32_c(dst + whole * VACT_PANEL, x + whole, row_bytes, rows, k - whole);
 }
+
+/* Rows r and r + behind of eight 16-bit columns, side by side. */
+static inline __m256i load_halves(const unsigned char *src, size_t row_bytes, size_t r, size_t behind)
+{
+    const __m128i low = _mm_loadu_si128((const __m128i *)(src + r * row_bytes));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low),
+                                   _mm_loadu_si128((const __m128i *)(src + (r + behind) * row_bytes)), 1);
+}
+
+/* In each half of the registers: eight rows of eight columns become eight columns of eight rows. */
+static inline void transpose_halves(__m256i r[8])
+{
+    __m256i s[8];
+    for (int i = 0; i < 4; i++) {
+        s[2 * i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+        s[2 * i + 1] = _mm256_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        r[4 * i] = _mm256_unpacklo_epi32(s[4 * i], s[4 * i + 2]);
+        r[4 * i + 1] = _mm256_unpackhi_epi32(s[4 * i], s[4 * i + 2]);
+        r[4 * i + 2] = _mm256_unpacklo_epi32(s[4 * i + 1], s[4 * i + 3]);
+        r[4 * i + 3] = _mm256_unpackhi_epi32(s[4 * i + 1], s[4 * i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        s[2 * i] = _mm256_unpacklo_epi64(r[i], r[i + 4]);
+        s[2 * i + 1] = _mm256_unpackhi_epi64(r[i], r[i + 4]);
+    }
+    for (int i = 0; i < 8; i++)
+        r[i] = s[i];
+}
+
+/* Rows 0-3 and 8-11 in the low half, 4-7 and 12-15 in the high one: then the two unpackings that put a zero below each
+ * 16-bit value, which makes a float of it, also leave channels 0-7 and 8-15 in order. */
+void vact_pack_bf16_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)
+{
+    const unsigned char *x = src;
+    const size_t whole = rows == VACT_PANEL ? k / 8 * 8 : 0;
+    const __m256i zero = _mm256_setzero_si256();
+
+    for (size_t p = 0; p < whole; p += 8) {
+        __m256i r[8];
+        for (size_t i = 0; i < 4; i++) {
+            r[i] = load_halves(x + 2 * p, row_bytes, i, 4);
+            r[i + 4] = load_halves(x + 2 * p, row_bytes, i + 8, 4);
+        }
+        transpose_halves(r);
+        for (size_t i = 0; i < 8; i++) {
+            float *to = dst + (p + i) * VACT_PANEL;
+            _mm256_store_ps(to, _mm256_castsi256_ps(_mm256_unpacklo_epi16(zero, r[i])));
+            _mm256_store_ps(to + 8, _mm256_castsi256_ps(_mm256_unpackhi_epi16(zero, r[i])));
+        }
+    }
+    vact_pack_bf16_c(dst + whole * VACT_PANEL, x + 2 * whole, row_bytes, rows, k - whole);
+}
+
+void vact_pack_f16_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)
+{
+    const unsigned char *x = src;
+    const size_t whole = rows == VACT_PANEL ? k / 8 * 8 : 0;
+
+    for (size_t p = 0; p < whole; p += 8) {
+        __m256i r[8];
+        for (size_t i = 0; i < 8; i++)
+            r[i] = load_halves(x + 2 * p, row_bytes, i, 8);
+        transpose_halves(r);
+        for (size_t i = 0; i < 8; i++) {
+            float *to = dst + (p + i) * VACT_PANEL;
+            _mm256_store_ps(to, _mm256_cvtph_ps(_mm256_castsi256_si128(r[i])));
+            _mm256_store_ps(to + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(r[i], 1)));
+        }
+    }
+    vact_pack_f16_c(dst + whole * VACT_PANEL, x + 2 * whole, row_bytes, rows, k - whole);
+}
+
+/* A block of every row is decoded, then transposed. */
+#define PACK_BLOCKS(type, bytes)                                                                                       \
+    void vact_pack_##type##_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)                    \
+    {                                                                                                                  \
+        if (rows < VACT_PANEL) {                                                                                       \
+            vact_pack_##type##_c(dst, src, row_bytes, rows, k);                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
+        const unsigned char *x = src;                                                                                  \
+        for (size_t p = 0; p < k; p += BLOCK, x += (bytes)) {                                                          \
+            float values[VACT_PANEL * BLOCK];                                                                          \
+            for (size_t j = 0; j < VACT_PANEL; j++)                                                                    \
+                vact_decode_##type##_avx2(values + j * BLOCK, x + j * row_bytes, BLOCK);                               \
+            for (size_t i = 0; i < BLOCK; i += 4) {                                                                    \
+                transpose_8x4(dst + (p + i) * VACT_PANEL, values + i, BLOCK);                                          \
+                transpose_8x4(dst + (p + i) * VACT_PANEL + 8, values + 8 * BLOCK + i, BLOCK);                          \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+PACK_BLOCKS(q8_0, Q8_0_BYTES)
+PACK_BLOCKS(q4_0, Q4_0_BYTES)

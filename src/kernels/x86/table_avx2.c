@@ -9,7 +9,11 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->decode[VACT_DTYPE_BF16] = vact_decode_bf16_avx2;
     kernels->decode[VACT_DTYPE_Q8_0] = vact_decode_q8_0_avx2;
     kernels->decode[VACT_DTYPE_Q4_0] = vact_decode_q4_0_avx2;
-    kernels->pack = vact_pack_avx2;
+    kernels->pack[VACT_DTYPE_F32] = vact_pack_f32_avx2;
+    kernels->pack[VACT_DTYPE_F16] = vact_pack_f16_avx2;
+    kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_avx2;
+    kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_avx2;
+    kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_avx2;
     kernels->gemm = vact_gemm_avx2;
     kernels->layer_norm = vact_layer_norm_avx2;
     kernels->rms_norm = vact_rms_norm_avx2;

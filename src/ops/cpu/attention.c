@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    QB = 24, /* query rows of a tile, a multiple of VACT_GEMM_ROWS */
+    QB = 24, /* query rows of a tile */
     KB = 128 /* keys of a block, a multiple of VACT_PANEL */
 };
 
@@ -110,24 +110,15 @@ static void attend_block(const attention_job *job, attention_state *s, const flo
     const vact_kernels *k = job->cpu->k;
     const int32_t hd = job->head_dim, width = padded(hd);
     const size_t stride = (size_t)job->args->q.stride;
-    for (int32_t i = 0; i < s->rows; i += VACT_GEMM_ROWS) {
-        const int live = vact_min_i32(VACT_GEMM_ROWS, s->rows - i);
-        for (int32_t j = 0; j < n; j += VACT_PANEL)
-            k->gemm(s->scores + i * KB + j, KB, q + (size_t)i * stride, stride, keys + (size_t)(at + j) * (size_t)hd,
-                    (size_t)hd, live, false);
-    }
+    k->gemm(s->scores, KB, q, stride, keys + (size_t)at * (size_t)hd, (size_t)hd * VACT_PANEL, (size_t)hd, s->rows,
+            vact_ceil_div(n, VACT_PANEL), false);
     hide_unseen(s, first, n);
     for (int32_t i = 0; i < s->rows; i++) {
         const float f = k->softmax(s->scores + i * KB, (size_t)n, job->args->scale, &s->max[i], &s->sum[i]);
         k->scale(s->out + i * width, f, (size_t)width);
     }
-    for (int32_t i = 0; i < s->rows; i += VACT_GEMM_ROWS) {
-        const int live = vact_min_i32(VACT_GEMM_ROWS, s->rows - i);
-        for (int32_t d = 0; d < hd; d += VACT_PANEL)
-            k->gemm(s->out + i * width + d, (size_t)width, s->scores + i * KB, KB,
-                    values + ((size_t)(d / VACT_PANEL) * (size_t)capacity + (size_t)at) * VACT_PANEL, (size_t)n, live,
-                    true);
-    }
+    k->gemm(s->out, (size_t)width, s->scores, KB, values + (size_t)at * VACT_PANEL, (size_t)capacity * VACT_PANEL,
+            (size_t)n, s->rows, width / VACT_PANEL, true);
 }
 
 static void start(const attention_job *job, attention_state *s, int32_t row, int32_t keys)
