@@ -25,6 +25,8 @@ typedef struct vact_kernels {
      * are zero. k, alignment of src and NULLs as for decode. dst is aligned to 64 bytes. */
     void (*pack[VACT_DTYPE_END])(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 
+    /* Rows that gemm takes at a time: more are split into nearly equal parts of at most so many. */
+    int gemm_rows;
     /* c[rows][16 * panels] = (add ? c : 0) + a[rows][k] * b; rows, panels >= 1. Panel p of b is [k][16] at b + p * ldb,
      * aligned to 64 bytes; lda, ldb and ldc in floats. With add the chain starts from c. */
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,

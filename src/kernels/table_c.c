@@ -16,6 +16,7 @@ void vact_kernels_init_c(vact_kernels *kernels)
                   [VACT_DTYPE_BF16] = vact_pack_bf16_c,
                   [VACT_DTYPE_Q8_0] = vact_pack_q8_0_c,
                   [VACT_DTYPE_Q4_0] = vact_pack_q4_0_c },
+        .gemm_rows = 1,
         .gemm = vact_gemm_c,
         .layer_norm = vact_layer_norm_c,
         .rms_norm = vact_rms_norm_c,

@@ -14,6 +14,7 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_neon;
     kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_neon;
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_neon;
+    kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_neon;
     kernels->layer_norm = vact_layer_norm_neon;
     kernels->rms_norm = vact_rms_norm_neon;

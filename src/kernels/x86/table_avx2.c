@@ -14,6 +14,7 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_avx2;
     kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_avx2;
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_avx2;
+    kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_avx2;
     kernels->layer_norm = vact_layer_norm_avx2;
     kernels->rms_norm = vact_rms_norm_avx2;

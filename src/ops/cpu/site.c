@@ -1,17 +1,18 @@
 /* norm -> GEMM over one or more weights -> epilogue.
  *
  * Rows are normed once into shared scratch. Then tiles of up to 64 output channels by up to 512 rows are claimed by
- * threads: a tile packs its weights into panels [k][16] of float32, from whatever type they have, multiplies a few dozen
- * rows at a time and finishes those while they are in the first-level cache. */
+ * threads. A tile takes its weights 16 channels at a time: they are packed into a panel [k][16] of float32, from
+ * whatever type they have, and multiplied with all its rows, while the next 16 are fetched from memory: few rows leave
+ * no other time for that. Then the tile's products get their epilogue, still in the second-level cache. */
 #include "ops/cpu/parts.h"
 
 #include <string.h>
 
 enum {
-    NB = 64,            /* most output channels of a tile */
-    PANELS = 64 * 1024, /* most floats in a tile's panels, but for a single one: they stay in the second-level cache */
-    MB = 512,           /* most rows of a tile: packing costs them 1 %, and they are read from the cache */
-    RB = 48,            /* most rows between two epilogues */
+    NB = 64,   /* most output channels of a tile */
+    MB = 512,  /* most rows of a tile */
+    TILES = 4, /* for each thread, or tiles get smaller: threads should end together */
+    LINE = 64,
     NORM_ROWS = 8,
 };
 
@@ -20,22 +21,21 @@ typedef struct site_job {
     const vact_site_args *args;
     const float *a; /* normed rows, or x itself */
     size_t lda;
-    int32_t channels; /* of a tile */
-    int row_chunks;
+    int32_t channels; /* of a tile, whole panels */
+    int32_t row_chunks;
 } site_job;
 
-/* Output channels of a tile, whole panels. */
-static int32_t tile_channels(const vact_site_args *site)
+/* The i-th of n nearly equal parts of a whole starts here. */
+static int32_t part(int32_t whole, int32_t i, int32_t n)
 {
-    const int32_t weights = site->gated ? 2 : 1, fit = PANELS / weights / site->x.cols / VACT_PANEL * VACT_PANEL;
-    return fit < VACT_PANEL ? VACT_PANEL : vact_min_i32(NB, fit);
+    return (int32_t)((int64_t)whole * i / n);
 }
 
 vact_scratch vact_cpu_site_scratch(const vact_site_args *site)
 {
-    const size_t weights = site->gated ? 2 : 1, channels = (size_t)tile_channels(site);
     const size_t normed = site->norm.kind == VACT_NORM_NONE ? 0 : (size_t)site->x.rows * (size_t)site->x.cols;
-    return (vact_scratch){ normed, weights * channels * ((size_t)site->x.cols + RB) };
+    const size_t products = (site->gated ? 2 : 1) * (size_t)vact_min_i32(MB, site->x.rows) * NB;
+    return (vact_scratch){ normed, (size_t)site->x.cols * VACT_PANEL + products };
 }
 
 static void norm_tile(void *context, int tile, int thread)
@@ -48,14 +48,6 @@ static void norm_tile(void *context, int tile, int thread)
     for (int32_t row = tile * NORM_ROWS; row < end; row++)
         vact_cpu_norm(job->cpu->k, &site->norm, job->cpu->shared + (size_t)row * cols,
                       vact_cpu_row(job->cpu, site->x, row), cols);
-}
-
-/* Panels [n / 16][k][16] of n output channels. */
-static void pack_weights(const vact_kernels *k, float *panels, const vact_weight *w, int32_t first, int32_t n)
-{
-    for (int32_t p = 0; p < n; p += VACT_PANEL, panels += (size_t)w->cols * VACT_PANEL)
-        k->pack[w->dtype](panels, vact_weight_row(w, first + p), w->row_bytes, vact_min_i32(VACT_PANEL, n - p),
-                          (size_t)w->cols);
 }
 
 static void activate(const vact_kernels *k, vact_act act, float *x, size_t n)
@@ -93,58 +85,83 @@ static void finish(const site_job *job, int o, int32_t row, int32_t n, int32_t f
     }
 }
 
-/* The i-th of n nearly equal parts of a whole starts here. */
-static int32_t part(int32_t whole, int32_t i, int32_t n)
+/* The 16 channels from `first` on; NULL: fewer are left. */
+static const uint8_t *whole_panel(const vact_weight *w, int32_t first)
 {
-    return (int32_t)((int64_t)whole * i / n);
+    return first + VACT_PANEL <= w->rows ? vact_weight_row(w, first) : NULL;
+}
+
+static void fetch(const uint8_t *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(data + at, 0, 2);
+}
+
+/* c[rows][channels] = rows of a times the 16 channels of w from `first` on; `next` has as many channels, or is NULL. */
+static void multiply(const site_job *job, float *c, const float *a, int32_t rows, float *panel, const vact_weight *w,
+                     int32_t first, const uint8_t *next)
+{
+    const vact_kernels *k = job->cpu->k;
+    const size_t cols = (size_t)w->cols;
+    const int32_t live = vact_min_i32(VACT_PANEL, w->rows - first);
+    k->pack[w->dtype](panel, vact_weight_row(w, first), w->row_bytes, live, cols);
+
+    const int32_t bytes = (int32_t)w->row_bytes * VACT_PANEL, groups = vact_ceil_div(rows, k->gemm_rows);
+    for (int32_t i = 0; i < groups; i++) {
+        const int32_t from = part(bytes, i, groups), row = part(rows, i, groups);
+        if (next)
+            fetch(next + from, (size_t)(part(bytes, i + 1, groups) - from));
+        k->gemm(c + row * job->channels, (size_t)job->channels, a + (size_t)row * job->lda, job->lda, panel, 0, cols,
+                part(rows, i + 1, groups) - row, 1, false);
+    }
 }
 
 static void site_tile(void *context, int tile, int thread)
 {
     const site_job *job = context;
     const vact_site_args *site = job->args;
-    const vact_kernels *k = job->cpu->k;
     const int32_t channels = job->channels, chunk = tile % job->row_chunks;
     int32_t block = tile / job->row_chunks;
     int o = 0;
     while (block >= vact_ceil_div(site->out[o].w->w.rows, channels))
         block -= vact_ceil_div(site->out[o++].w->w.rows, channels);
-    const vact_weight *w = &site->out[o].w->w;
-    const int32_t first = block * channels, n = vact_min_i32(channels, w->rows - first);
-    const int panels = vact_ceil_div(n, VACT_PANEL);
-    const size_t cols = (size_t)site->x.cols, ldb = cols * VACT_PANEL, ldc = (size_t)channels;
-
-    float *b = vact_cpu_scratch(job->cpu, thread), *v = b + ldc * cols, *up_b = NULL, *up = NULL;
-    pack_weights(k, b, w, first, n);
-    if (site->gated) {
-        up_b = v + RB * ldc;
-        up = up_b + ldc * cols;
-        pack_weights(k, up_b, &site->out[1].w->w, first, n);
-    }
-
+    const vact_weight *w = &site->out[o].w->w, *other = site->gated ? &site->out[1].w->w : NULL;
     const int32_t begin = part(site->x.rows, chunk, job->row_chunks);
-    const int32_t rows = part(site->x.rows, chunk + 1, job->row_chunks) - begin, blocks = vact_ceil_div(rows, RB);
-    for (int32_t i = 0; i < blocks; i++) {
-        const int32_t row = begin + part(rows, i, blocks), live = begin + part(rows, i + 1, blocks) - row;
-        const float *a = job->a + (size_t)row * job->lda;
-        k->gemm(v, ldc, a, job->lda, b, ldb, cols, live, panels, false);
-        if (site->gated)
-            k->gemm(up, ldc, a, job->lda, up_b, ldb, cols, live, panels, false);
-        finish(job, o, row, live, first, (size_t)n, v, up);
+    const int32_t rows = part(site->x.rows, chunk + 1, job->row_chunks) - begin;
+    const int32_t first = block * channels, end = vact_min_i32(first + channels, w->rows);
+    const float *a = job->a + (size_t)begin * job->lda;
+
+    float *panel = vact_cpu_scratch(job->cpu, thread), *products = panel + (size_t)site->x.cols * VACT_PANEL;
+    float *others = other ? products + rows * channels : NULL;
+    for (int32_t at = first; at < end; at += VACT_PANEL) {
+        const uint8_t *next = whole_panel(w, at + VACT_PANEL);
+        multiply(job, products + (at - first), a, rows, panel, w, at, other ? whole_panel(other, at) : next);
+        if (other)
+            multiply(job, others + (at - first), a, rows, panel, other, at, next);
     }
+    finish(job, o, begin, rows, first, (size_t)(end - first), products, others);
+}
+
+/* Tiles of so many channels. */
+static int32_t count_tiles(const site_job *job, int32_t channels)
+{
+    const vact_site_args *site = job->args;
+    int32_t blocks = 0;
+    for (int o = 0; o < (site->gated ? 1 : VACT_SITE_OUTPUTS) && site->out[o].w; o++)
+        blocks += vact_ceil_div(site->out[o].w->w.rows, channels);
+    return blocks * job->row_chunks;
 }
 
 void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
 {
-    site_job job = { cpu, site, vact_cpu_row(cpu, site->x, 0), (size_t)site->x.stride, tile_channels(site), 0 };
+    site_job job = { cpu, site, vact_cpu_row(cpu, site->x, 0), (size_t)site->x.stride, NB, 0 };
     if (site->norm.kind != VACT_NORM_NONE) {
         vact_pool_run(cpu->pool, norm_tile, &job, vact_ceil_div(site->x.rows, NORM_ROWS));
         job.a = cpu->shared;
         job.lda = (size_t)site->x.cols;
     }
-    int32_t blocks = 0;
-    for (int o = 0; o < (site->gated ? 1 : VACT_SITE_OUTPUTS) && site->out[o].w; o++)
-        blocks += vact_ceil_div(site->out[o].w->w.rows, job.channels);
     job.row_chunks = vact_ceil_div(site->x.rows, MB);
-    vact_pool_run(cpu->pool, site_tile, &job, blocks * job.row_chunks);
+    while (job.channels > VACT_PANEL && count_tiles(&job, job.channels) < TILES * cpu->threads)
+        job.channels /= 2;
+    vact_pool_run(cpu->pool, site_tile, &job, count_tiles(&job, job.channels));
 }
