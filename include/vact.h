@@ -225,7 +225,7 @@ typedef struct vact_reply {
 /* One action chunk. The first call included, nothing is allocated; only a tokenizer whose normaliser makes a text many
  * times longer may take more memory for it. On any failure `actions` is untouched.
  * EARG: an argument is NULL. EINPUT: the request is refused. EMODEL: the network gave a NaN or an infinity.
- * EDEVICE: the device failed. ENOMEM: only with text, or while progress is reported. */
+ * EDEVICE: the device failed. ENOMEM: only with text, or while progress or traces are reported. */
 VACT_API vact_status vact_predict(vact_session *session, const vact_request *request, vact_reply *reply,
                                   vact_error *err);
 
@@ -235,7 +235,8 @@ VACT_API vact_status vact_predict(vact_session *session, const vact_request *req
 typedef void (*vact_trace_fn)(void *user, const char *name, const float *values, int32_t rows, int32_t cols);
 
 /* From now on every named intermediate of this session's predictions is handed to `fn`
- * (NULL: no longer). Names are those of docs/numerics.md. NULL session: nothing happens. */
+ * (NULL: no longer). Names are those of docs/numerics.md. A prediction that is listened to allocates. NULL session:
+ * nothing happens. */
 VACT_API void vact_trace(vact_session *session, vact_trace_fn fn, void *user);
 
 /* ---- progress ---- */

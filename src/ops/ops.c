@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *vact_op_name(vact_op_kind kind)
 {
@@ -30,7 +31,8 @@ static size_t push(vact_run *r, size_t floats)
 vact_buf vact_tmp(vact_run *r, int32_t rows, int32_t cols)
 {
     assert(rows >= 0 && cols > 0);
-    return (vact_buf){ push(r, (size_t)rows * (size_t)cols), rows, cols, cols };
+    const int32_t stride = vact_row_stride(cols);
+    return (vact_buf){ push(r, (size_t)rows * (size_t)stride), rows, cols, stride };
 }
 
 vact_kv vact_tmp_kv(vact_run *r, int32_t groups, int32_t capacity, int32_t heads, int32_t head_dim)
@@ -77,8 +79,14 @@ void vact_emit(vact_run *r, vact_buf buf, const char *name, ...)
     va_start(args, name);
     vsnprintf(full, sizeof full, name, args);
     va_end(args);
-    assert(buf.stride == buf.cols);
-    r->trace(r->trace_user, full, r->device->read(r->device, buf), buf.rows, buf.cols);
+    float *values = malloc(((size_t)buf.rows * (size_t)buf.cols + 1) * sizeof *values);
+    if (!values) {
+        vact_run_fail(r, VACT_ENOMEM, "out of memory for trace '%s'", full);
+        return;
+    }
+    r->device->read(r->device, buf, values);
+    r->trace(r->trace_user, full, values, buf.rows, buf.cols);
+    free(values);
 }
 
 double vact_op_flops(const vact_op *op)

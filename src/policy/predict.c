@@ -16,9 +16,10 @@ static float action_value(const vact_session *s, const vact_request *q, const fl
 }
 
 /* Nothing is handed out unless all of it is a number. */
-static vact_status hand_out(const vact_session *s, const vact_request *q, const float *x, float *actions,
-                            vact_error *err)
+static vact_status hand_out(vact_session *s, const vact_request *q, float *actions, vact_error *err)
 {
+    float *x = s->chunk;
+    s->device->read(s->device, s->x, x);
     const vact_model_info *info = &s->model->info;
     for (int32_t row = 0; row < info->horizon; row++)
         for (int32_t i = 0; i < info->action_dim; i++) {
@@ -99,7 +100,7 @@ vact_status vact_predict(vact_session *s, const vact_request *q, vact_reply *rep
     vact_release(&s->run, mark);
     status = s->run.status;
     if (status == VACT_OK)
-        status = hand_out(s, q, s->device->read(s->device, s->x), reply->actions, err);
+        status = hand_out(s, q, reply->actions, err);
     const double end = vact_clock_ms();
     reply->seed = seed;
     reply->device = s->device->name;

@@ -24,6 +24,7 @@ static vact_status lay_out(vact_session *s, vact_device *device, vact_error *err
     s->memory = vact_host(&s->run, 1, s->model->arch->memory_bytes);
     s->proprioception = vact_host(&s->run, (size_t)info->max_state_dim, sizeof(float));
     s->noise = vact_host(&s->run, chunk, sizeof(float));
+    s->chunk = vact_host(&s->run, chunk, sizeof(float));
     const int32_t steps = s->settings.denoise_steps;
     double *times = vact_host(&s->run, (size_t)steps, sizeof *times);
     if (s->run.status != VACT_OK)

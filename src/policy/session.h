@@ -18,10 +18,10 @@ struct vact_session {
     vact_image views[VACT_MAX_VIEWS];
     const int32_t *tokens; /* [n_tokens] */
     int32_t n_tokens;
-    float *pixels;                 /* host: [max_views, image_size, image_size, 3] of those made from camera pictures */
-    vact_buf images;               /* [max_views * view_tokens, embedding_width] */
-    vact_buf x, velocity;          /* [horizon, max_action_dim] */
-    float *proprioception, *noise; /* host: [max_state_dim], [horizon, max_action_dim] */
+    float *pixels;        /* host: [max_views, image_size, image_size, 3] of those made from camera pictures */
+    vact_buf images;      /* [max_views * view_tokens, embedding_width] */
+    vact_buf x, velocity; /* [horizon, max_action_dim] */
+    float *proprioception, *noise, *chunk; /* host: [max_state_dim], [horizon, max_action_dim] twice */
 };
 
 /* Camera views of a request, as pictures or embedded. */

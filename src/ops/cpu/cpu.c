@@ -4,6 +4,7 @@
 #include "ops/cpu/parts.h"
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LINE = 64 }; /* bytes; panels are read with aligned loads */
 
@@ -68,9 +69,11 @@ static vact_status run(vact_device *device, const vact_op *op, vact_error *err)
     return VACT_OK;
 }
 
-static const float *read_values(vact_device *device, vact_buf buf)
+static void read_values(vact_device *device, vact_buf buf, float *values)
 {
-    return vact_cpu_row((vact_cpu *)device, buf, 0);
+    for (int32_t row = 0; row < buf.rows; row++)
+        memcpy(values + (size_t)row * (size_t)buf.cols, vact_cpu_row((vact_cpu *)device, buf, row),
+               (size_t)buf.cols * sizeof *values);
 }
 
 static void close_device(vact_device *device)

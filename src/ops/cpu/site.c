@@ -33,7 +33,8 @@ static int32_t part(int32_t whole, int32_t i, int32_t n)
 
 vact_scratch vact_cpu_site_scratch(const vact_site_args *site)
 {
-    const size_t normed = site->norm.kind == VACT_NORM_NONE ? 0 : (size_t)site->x.rows * (size_t)site->x.cols;
+    const size_t normed =
+        site->norm.kind == VACT_NORM_NONE ? 0 : (size_t)site->x.rows * (size_t)vact_row_stride(site->x.cols);
     const size_t products = (site->gated ? 2 : 1) * (size_t)vact_min_i32(MB, site->x.rows) * NB;
     return (vact_scratch){ normed, (size_t)site->x.cols * VACT_PANEL + products };
 }
@@ -43,11 +44,10 @@ static void norm_tile(void *context, int tile, int thread)
     (void)thread;
     const site_job *job = context;
     const vact_site_args *site = job->args;
-    const size_t cols = (size_t)site->x.cols;
     const int32_t end = vact_min_i32((tile + 1) * NORM_ROWS, site->x.rows);
     for (int32_t row = tile * NORM_ROWS; row < end; row++)
-        vact_cpu_norm(job->cpu->k, &site->norm, job->cpu->shared + (size_t)row * cols,
-                      vact_cpu_row(job->cpu, site->x, row), cols);
+        vact_cpu_norm(job->cpu->k, &site->norm, job->cpu->shared + (size_t)row * job->lda,
+                      vact_cpu_row(job->cpu, site->x, row), (size_t)site->x.cols);
 }
 
 static void activate(const vact_kernels *k, vact_act act, float *x, size_t n)
@@ -156,9 +156,9 @@ void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
 {
     site_job job = { cpu, site, vact_cpu_row(cpu, site->x, 0), (size_t)site->x.stride, NB, 0 };
     if (site->norm.kind != VACT_NORM_NONE) {
-        vact_pool_run(cpu->pool, norm_tile, &job, vact_ceil_div(site->x.rows, NORM_ROWS));
         job.a = cpu->shared;
-        job.lda = (size_t)site->x.cols;
+        job.lda = (size_t)vact_row_stride(site->x.cols);
+        vact_pool_run(cpu->pool, norm_tile, &job, vact_ceil_div(site->x.rows, NORM_ROWS));
     }
     job.row_chunks = vact_ceil_div(site->x.rows, MB);
     while (job.channels > VACT_PANEL && count_tiles(&job, job.channels) < TILES * cpu->threads)

@@ -299,9 +299,11 @@ static vact_status run(vact_device *device, const vact_op *op, vact_error *err)
     return VACT_OK;
 }
 
-static const float *read_values(vact_device *device, vact_buf buf)
+static void read_values(vact_device *device, vact_buf buf, float *values)
 {
-    return row_of((const reference_device *)device, buf, 0);
+    for (int32_t row = 0; row < buf.rows; row++)
+        memcpy(values + (size_t)row * (size_t)buf.cols, row_of((const reference_device *)device, buf, row),
+               (size_t)buf.cols * sizeof *values);
 }
 
 static void close_device(vact_device *device)
