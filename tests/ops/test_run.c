@@ -258,9 +258,9 @@ static void test_cost_scratch_is_the_largest_of_any_op(void **state)
 {
     (void)state;
     static const float ones[64];
-    const vact_linear wide = weights(VACT_DTYPE_F32, 64, 64), tall = weights(VACT_DTYPE_F32, 64, 8);
+    const vact_linear wide = weights(VACT_DTYPE_F32, 64, 640), tall = weights(VACT_DTYPE_F32, 64, 8);
     vact_run r = { .device = cost, .err = &err };
-    const vact_site_args many_columns = { .x = vact_tmp(&r, 2, 64), .out = { { vact_tmp(&r, 2, 64), &wide } } };
+    const vact_site_args many_columns = { .x = vact_tmp(&r, 2, 640), .out = { { vact_tmp(&r, 2, 64), &wide } } };
     const vact_site_args many_rows = { .x = vact_tmp(&r, 90, 8),
                                        .norm = VACT_RMS_NORM(ones, 0),
                                        .out = { { vact_tmp(&r, 90, 64), &tall } } };
