@@ -3,6 +3,15 @@
 
 #include <math.h>
 
+/* By erfc, which unlike 1 + erf keeps its bits for negative u. */
+void vact_gelu_erf_c(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double u = x[i], half_sqrt_2 = 0.70710678118654752440;
+        x[i] = (float)(0.5 * u * erfc(-u * half_sqrt_2));
+    }
+}
+
 /* In double: 1 + tanh loses most of its bits in float for negative u. */
 void vact_gelu_tanh_c(float *x, size_t n)
 {

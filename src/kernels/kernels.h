@@ -38,9 +38,10 @@ typedef struct vact_kernels {
     /* y = x / sqrt(mean(x^2) + eps) * w; y may be x. The same limits. */
     void (*rms_norm)(float *y, const float *x, const float *w, float eps, size_t n);
 
-    /* In place. gelu: 0.5 u (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3))); silu: u / (1 + e^-u).
-     * At most 2e-7 * max(1, |result|) from the exact value, for every finite input;
-     * an element's result does not depend on its position or on n. */
+    /* In place. gelu_erf: 0.5 u (1 + erf(u / sqrt 2)), what models call exact GELU; gelu_tanh, near it:
+     * 0.5 u (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3))); silu: u / (1 + e^-u). At most 2e-7 * max(1, |result|) from the
+     * exact value, for every finite input; an element's result does not depend on its position or on n. */
+    void (*gelu_erf)(float *x, size_t n);
     void (*gelu_tanh)(float *x, size_t n);
     void (*silu)(float *x, size_t n);
 

@@ -1,4 +1,4 @@
-/* Interleaved RGB -> three planes in [-1, 1]. Memory-bound once per view, so there is no faster level. */
+/* Interleaved RGB -> three planes in [-1, 1]. */
 #include "kernels/scalar.h"
 
 void vact_pixels_u8_c(float *dst, size_t plane, const unsigned char *src, size_t n)

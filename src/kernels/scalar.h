@@ -24,6 +24,7 @@ void vact_rms_norm_c(float *y, const float *x, const float *w, float eps, size_t
 float vact_softmax_c(float *s, size_t n, float scale, float *max, float *sum);
 void vact_rope_c(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
+void vact_gelu_erf_c(float *x, size_t n);
 void vact_gelu_tanh_c(float *x, size_t n);
 void vact_silu_c(float *x, size_t n);
 void vact_scale_c(float *x, float a, size_t n);

@@ -20,6 +20,7 @@ void vact_kernels_init_c(vact_kernels *kernels)
         .gemm = vact_gemm_c,
         .layer_norm = vact_layer_norm_c,
         .rms_norm = vact_rms_norm_c,
+        .gelu_erf = vact_gelu_erf_c,
         .gelu_tanh = vact_gelu_tanh_c,
         .silu = vact_silu_c,
         .softmax = vact_softmax_c,

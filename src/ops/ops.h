@@ -43,7 +43,7 @@ typedef struct vact_norm {
 #define VACT_LAYER_NORM(w, b, eps) ((vact_norm){ VACT_NORM_LAYER, (w), (b), (eps) })
 #define VACT_RMS_NORM(w, eps)      ((vact_norm){ VACT_NORM_RMS, (w), NULL, (eps) })
 
-typedef enum vact_act { VACT_ACT_NONE, VACT_ACT_GELU_TANH, VACT_ACT_SILU } vact_act;
+typedef enum vact_act { VACT_ACT_NONE, VACT_ACT_GELU_ERF, VACT_ACT_GELU_TANH, VACT_ACT_SILU, VACT_ACTS } vact_act;
 
 /* A query row sees keys begin <= i < end. A row that sees none gives 0. */
 typedef struct vact_span {

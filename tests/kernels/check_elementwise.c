@@ -67,11 +67,15 @@ void check_arithmetic(void **state)
 
 typedef void (*activation)(float *x, size_t n);
 
-static const char *const activation_names[] = { "gelu_tanh", "silu" };
+enum { ACTIVATIONS = 3 };
+
+static const char *const activation_names[ACTIVATIONS] = { "gelu_erf", "gelu_tanh", "silu" };
 
 static activation get_activation(int level, int which)
 {
-    return which == 0 ? check_level(level)->gelu_tanh : check_level(level)->silu;
+    const vact_kernels *k = check_level(level);
+    const activation all[ACTIVATIONS] = { k->gelu_erf, k->gelu_tanh, k->silu };
+    return all[which];
 }
 
 static double exact_activation(int which, float x)
@@ -79,6 +83,8 @@ static double exact_activation(int which, float x)
     const long double u = x;
 
     if (which == 0)
+        return (double)(0.5L * u * erfcl(-u * 0.707106781186547524400845L));
+    if (which == 1)
         return (double)(0.5L * u * (1.0L + tanhl(0.797884560802865355879892L * (u + 0.044715L * u * u * u))));
     return (double)(u / (1.0L + expl(-u)));
 }
@@ -112,7 +118,7 @@ void test_activations_are_within_2e7_of_long_double(void **state)
     const uint32_t stride = 4099;
 
     (void)state;
-    for (int which = 0; which < 2; which++) {
+    for (int which = 0; which < ACTIVATIONS; which++) {
         for (uint64_t bits = 0; bits < 0x100000000; bits += (uint64_t)stride * SWEEP) {
             float *x = check_output(SWEEP, 0);
             double *want = check_doubles(SWEEP), *bound = check_doubles(SWEEP);
@@ -137,7 +143,7 @@ void test_elements_do_not_depend_on_position_or_count(void **state)
 {
     (void)state;
     for (int level = 0; level < check_levels(); level++) {
-        for (int which = 0; which < 2; which++) {
+        for (int which = 0; which < ACTIVATIONS; which++) {
             for (int i = 0; i < CHECK_CASES; i++) {
                 const size_t n = check_range(1, 40);
                 check_begin(level, "%s at every position, n=%zu", activation_names[which], n);
@@ -158,7 +164,7 @@ void test_activations_keep_nan_and_zero(void **state)
 {
     (void)state;
     for (int level = 0; level < check_levels(); level++) {
-        for (int which = 0; which < 2; which++) {
+        for (int which = 0; which < ACTIVATIONS; which++) {
             float x[9] = { NAN, 0.0f, -0.0f, -FLT_MAX, FLT_MAX, INFINITY, 1e30f, -1e30f, NAN };
             check_begin(level, "%s of special values", activation_names[which]);
             get_activation(level, which)(x, 9);
@@ -170,6 +176,39 @@ void test_activations_keep_nan_and_zero(void **state)
 }
 
 /* ---- pixels ---- */
+
+void check_pixels(void **state)
+{
+    enum { PIXELS = 70 };
+
+    (void)state;
+    for (int level = 1; level < check_levels(); level++) {
+        const vact_kernels *scalar = check_level(0), *fast = check_level(level);
+        if (!CHECK_CHANGED(level, pixels_u8) || !CHECK_CHANGED(level, pixels_f32))
+            continue;
+        for (int i = 0; i < CHECK_CASES; i++) {
+            const size_t pixels = check_range(0, PIXELS), plane = pixels + check_range(0, 3), n = 3 * pixels;
+            check_begin(level, "pixels n=%zu plane=%zu", n, plane);
+            const unsigned char *u8 = check_bytes(n, check_range(0, 7));
+            const float *f32 = check_floats(n, check_any_fill(), 4 * check_range(0, 7));
+            const float *before = check_floats(3 * plane, CHECK_NORMAL, 0);
+            float *want = check_copy(before, 3 * plane, 0), *got = check_copy(before, 3 * plane, 4 * check_range(0, 7));
+            scalar->pixels_u8(want, plane, u8, n);
+            fast->pixels_u8(got, plane, u8, n);
+            check_same(want, got, 3 * plane);
+            scalar->pixels_f32(want, plane, f32, n);
+            fast->pixels_f32(got, plane, f32, n);
+            check_same(want, got, 3 * plane);
+            check_end();
+        }
+        const unsigned char *u8 = check_bytes(48, 0);
+        const float *f32 = check_floats(48, CHECK_NORMAL, 0);
+        float *y = check_output(3 * 256, 0);
+        CHECK_BENCH(level, "pixels_u8 16", scalar->pixels_u8(y, 256, u8, 48), fast->pixels_u8(y, 256, u8, 48));
+        CHECK_BENCH(level, "pixels_f32 16", scalar->pixels_f32(y, 256, f32, 48), fast->pixels_f32(y, 256, f32, 48));
+        check_end();
+    }
+}
 
 void test_pixels_are_planar_and_centred(void **state)
 {

@@ -18,6 +18,7 @@
     X(test_activations_are_within_2e7_of_long_double)                                                                  \
     X(test_elements_do_not_depend_on_position_or_count)                                                                \
     X(test_activations_keep_nan_and_zero)                                                                              \
+    X(check_pixels)                                                                                                    \
     X(test_pixels_are_planar_and_centred)                                                                              \
     X(test_layer_norm_is_near_double)                                                                                  \
     X(test_rms_norm_is_near_double)                                                                                    \

@@ -48,12 +48,12 @@ static void begin_case(const site_case *c, int32_t outputs, int norm)
 static void check_combinations(vact_norm_kind norm, int32_t maps)
 {
     ops_seed((uint64_t)norm * 10 + (uint64_t)maps);
-    for (int i = 0; i < 3 * 2 * 3 * (int)COUNT(dtypes); i++) {
+    for (int i = 0; i < VACT_ACTS * 2 * 3 * (int)COUNT(dtypes); i++) {
         site_case c = { .gated = maps == 0 };
-        c.act = (vact_act)(i % 3);
-        c.add = i / 3 % 2;
-        c.bias = (site_bias)(i / 6 % 3);
-        c.dtype = dtypes[i / 18];
+        c.act = (vact_act)(i % VACT_ACTS);
+        c.add = i / VACT_ACTS % 2;
+        c.bias = (site_bias)(i / (VACT_ACTS * 2) % 3);
+        c.dtype = dtypes[i / (VACT_ACTS * 6)];
         begin_case(&c, maps, (int)norm);
         pick_shape(&c, maps ? maps : 2);
         site_make(&c, norm);
@@ -114,7 +114,7 @@ static void test_bits_do_not_depend_on_the_number_of_threads(void **state)
         ops_begin("site %d", i);
         site_case c = { i == 0 ? 520 : 31, 64, { 130, 130, 65 }, dtypes[i % 5], .gated = i % 2, .bias = SITE_BIAS };
         c.channels[2] = c.gated ? 0 : c.channels[2];
-        c.act = VACT_ACT_GELU_TANH;
+        c.act = (vact_act)(i % VACT_ACTS);
         site_make(&c, VACT_NORM_RMS);
         const size_t values = (size_t)c.rows * (size_t)c.width;
         float *want = ops_take(values, sizeof *want);

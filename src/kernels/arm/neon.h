@@ -27,12 +27,16 @@ void vact_rms_norm_neon(float *y, const float *x, const float *w, float eps, siz
 float vact_softmax_neon(float *s, size_t n, float scale, float *max, float *sum);
 void vact_rope_neon(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
+void vact_gelu_erf_neon(float *x, size_t n);
 void vact_gelu_tanh_neon(float *x, size_t n);
 void vact_silu_neon(float *x, size_t n);
 void vact_scale_neon(float *x, float a, size_t n);
 void vact_add_neon(float *y, const float *x, size_t n);
 void vact_mul_neon(float *y, const float *x, size_t n);
 void vact_axpy_neon(float *y, float a, const float *x, size_t n);
+
+void vact_pixels_u8_neon(float *dst, size_t plane, const unsigned char *src, size_t n);
+void vact_pixels_f32_neon(float *dst, size_t plane, const float *src, size_t n);
 
 /* p[n], n < 4; the other lanes are `rest`. */
 static inline float32x4_t load_tail(const float *p, size_t n, float rest)

@@ -18,6 +18,7 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->gemm = vact_gemm_neon;
     kernels->layer_norm = vact_layer_norm_neon;
     kernels->rms_norm = vact_rms_norm_neon;
+    kernels->gelu_erf = vact_gelu_erf_neon;
     kernels->gelu_tanh = vact_gelu_tanh_neon;
     kernels->silu = vact_silu_neon;
     kernels->softmax = vact_softmax_neon;
@@ -26,4 +27,6 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->mul = vact_mul_neon;
     kernels->axpy = vact_axpy_neon;
     kernels->rope = vact_rope_neon;
+    kernels->pixels_u8 = vact_pixels_u8_neon;
+    kernels->pixels_f32 = vact_pixels_f32_neon;
 }

@@ -26,12 +26,16 @@ void vact_rms_norm_avx2(float *y, const float *x, const float *w, float eps, siz
 float vact_softmax_avx2(float *s, size_t n, float scale, float *max, float *sum);
 void vact_rope_avx2(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
+void vact_gelu_erf_avx2(float *x, size_t n);
 void vact_gelu_tanh_avx2(float *x, size_t n);
 void vact_silu_avx2(float *x, size_t n);
 void vact_scale_avx2(float *x, float a, size_t n);
 void vact_add_avx2(float *y, const float *x, size_t n);
 void vact_mul_avx2(float *y, const float *x, size_t n);
 void vact_axpy_avx2(float *y, float a, const float *x, size_t n);
+
+void vact_pixels_u8_avx2(float *dst, size_t plane, const unsigned char *src, size_t n);
+void vact_pixels_f32_avx2(float *dst, size_t plane, const float *src, size_t n);
 
 /* All ones in the first n lanes, n <= 8. */
 static inline __m256i first_lanes(size_t n)

@@ -18,6 +18,7 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->gemm = vact_gemm_avx2;
     kernels->layer_norm = vact_layer_norm_avx2;
     kernels->rms_norm = vact_rms_norm_avx2;
+    kernels->gelu_erf = vact_gelu_erf_avx2;
     kernels->gelu_tanh = vact_gelu_tanh_avx2;
     kernels->silu = vact_silu_avx2;
     kernels->softmax = vact_softmax_avx2;
@@ -26,4 +27,6 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->mul = vact_mul_avx2;
     kernels->axpy = vact_axpy_avx2;
     kernels->rope = vact_rope_avx2;
+    kernels->pixels_u8 = vact_pixels_u8_avx2;
+    kernels->pixels_f32 = vact_pixels_f32_avx2;
 }

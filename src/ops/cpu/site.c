@@ -52,7 +52,9 @@ static void norm_tile(void *context, int tile, int thread)
 
 static void activate(const vact_kernels *k, vact_act act, float *x, size_t n)
 {
-    if (act == VACT_ACT_GELU_TANH)
+    if (act == VACT_ACT_GELU_ERF)
+        k->gelu_erf(x, n);
+    else if (act == VACT_ACT_GELU_TANH)
         k->gelu_tanh(x, n);
     else if (act == VACT_ACT_SILU)
         k->silu(x, n);

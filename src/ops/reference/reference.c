@@ -75,6 +75,8 @@ static void norm_row(float *y, const float *x, const vact_norm *norm, int32_t n)
 
 static double activated(vact_act act, double u)
 {
+    if (act == VACT_ACT_GELU_ERF)
+        return 0.5 * u * erfc(-u * 0.70710678118654752440);
     if (act == VACT_ACT_GELU_TANH)
         return 0.5 * u * (1 + tanh(0.79788456080286536 * (u + 0.044715 * u * u * u)));
     return act == VACT_ACT_SILU ? u / (1 + exp(-u)) : u;
