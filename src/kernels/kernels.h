@@ -45,12 +45,12 @@ typedef struct vact_kernels {
     void (*gelu_tanh)(float *x, size_t n);
     void (*silu)(float *x, size_t n);
 
-    /* One block of an online softmax. s[n] are raw scores, -inf for keys that are hidden; n >= 1, scale > 0.
-     * With m = max(*max, scale * max(s)): s[i] = exp(scale * s[i] - m) (0 for hidden keys),
-     * *sum = *sum * f + sum(s), *max = m, and f = exp(old max - m) is returned for what has been summed so
-     * far. Start with *max = -inf, *sum = 0. If nothing has been seen yet (m = -inf): s = 0, f = 0.
-     * Product and difference round separately, so that s <= 1; s that would be below 1.2e-38 may be 0. */
-    float (*softmax)(float *s, size_t n, float scale, float *max, float *sum);
+    /* One block of an online softmax for each of `rows` rows, ld floats apart. s[n] are a row's raw scores, -inf for
+     * keys that are hidden; n >= 1, scale > 0. With m = max(*max, scale * max(s)): s[i] = exp(scale * s[i] - m) (0 for
+     * hidden keys), *sum = *sum * f + sum(s), *max = m, and *f = exp(old max - m) is for what has been summed so far.
+     * Start with *max = -inf, *sum = 0. If nothing has been seen yet (m = -inf): s = 0, f = 0. max, sum and f are
+     * [rows]. Product and difference round separately, so that s <= 1; s that would be below 1.2e-38 may be 0. */
+    void (*softmax)(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f);
 
     void (*scale)(float *x, float a, size_t n);                /* x *= a */
     void (*add)(float *y, const float *x, size_t n);           /* y += x */

@@ -31,7 +31,7 @@ void vact_rms_norm_c(float *y, const float *x, const float *w, float eps, size_t
         y[i] = (float)(x[i] * r * w[i]);
 }
 
-float vact_softmax_c(float *s, size_t n, float scale, float *max, float *sum)
+static float softmax_row(float *s, size_t n, float scale, float *max, float *sum)
 {
     float m = *max;
 
@@ -50,6 +50,12 @@ float vact_softmax_c(float *s, size_t n, float scale, float *max, float *sum)
     *max = m;
     *sum = (float)(*sum * (double)f + total);
     return f;
+}
+
+void vact_softmax_c(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f)
+{
+    for (int i = 0; i < rows; i++)
+        f[i] = softmax_row(s + (size_t)i * ld, n, scale, &max[i], &sum[i]);
 }
 
 void vact_rope_c(float *x, const float *cos, const float *sin, size_t heads, size_t hd)

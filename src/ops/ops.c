@@ -193,7 +193,7 @@ void vact_attention_run(vact_run *r, const vact_attention_args *attention)
         const vact_kv kv = attention->segments[i].kv;
         assert(attention->segments[i].keys <= kv.capacity && attention->heads % kv.heads == 0);
         assert(kv.head_dim == attention->q.cols / attention->heads && attention->q.rows % kv.groups == 0);
-        assert(kv.groups == attention->segments[0].kv.groups);
+        assert(kv.groups == attention->segments[0].kv.groups && kv.heads == attention->segments[0].kv.heads);
         (void)kv;
     }
     dispatch(r, &(vact_op){ VACT_OP_ATTENTION, .attention = *attention });

@@ -75,7 +75,8 @@ typedef struct vact_site_args {
 enum { VACT_ATTENTION_SEGMENTS = 2 };
 
 /* y = softmax(scale * q k^T) v for each of `heads` heads side by side in q and y; y may be q. Query head h uses key head
- * h / (heads / kv heads). Keys are the segments' rows one after the other. */
+ * h / (heads / kv heads). Keys are the segments' rows one after the other; the segments differ in keys and capacity
+ * only. */
 typedef struct vact_attention_args {
     vact_buf y, q;
     int32_t heads;

@@ -57,6 +57,14 @@ void test_rope_is_near_double(void **state)
 
 /* ---- softmax ---- */
 
+/* Of one row. */
+static float softmax(int level, float *s, size_t n, float scale, float *max, float *sum)
+{
+    float f;
+    check_level(level)->softmax(s, n, 1, n, scale, max, sum, &f);
+    return f;
+}
+
 /* Scores with about one hidden key in `hide`; the magnitude differs from case to case. */
 static float *make_scores(size_t n, size_t hide)
 {
@@ -86,7 +94,7 @@ static void check_block(int level, const float *scores, size_t n, float scale, f
     double *want = check_doubles(n + 2), *bound = check_doubles(n + 2);
     double total, total_bound;
 
-    const float f = check_level(level)->softmax(s, n, scale, max, sum);
+    const float f = softmax(level, s, n, scale, max, sum);
     for (size_t i = 0; i < n; i++)
         top = fmaxf(top, scale * scores[i]);
     check_true(*max == top, "wrong maximum");
@@ -124,12 +132,46 @@ void test_softmax_is_near_double(void **state)
             check_block(level, scores, check_range(1, n), scale, &max, &sum);
             check_end();
         }
-        const float *x = check_floats(128, CHECK_NORMAL, 0);
-        float *s = check_output(128, 0), max = 0.0f, sum = 0.0f;
+        enum { ROWS = 24, KEYS = 128, BYTES = ROWS * KEYS * sizeof(float) };
+        const float *x = check_floats(ROWS * KEYS, CHECK_NORMAL, 0);
+        float *s = check_output(ROWS * KEYS, 0), max[ROWS] = { 0 }, sum[ROWS] = { 0 }, f[ROWS];
         if (level > 0)
-            CHECK_BENCH(level, "softmax 128", check_level(0)->softmax(memcpy(s, x, 512), 128, 1.0f, &max, &sum),
-                        check_level(level)->softmax(memcpy(s, x, 512), 128, 1.0f, &max, &sum));
+            CHECK_BENCH(level, "softmax 24x128",
+                        check_level(0)->softmax(memcpy(s, x, BYTES), KEYS, ROWS, KEYS, 1.0f, max, sum, f),
+                        check_level(level)->softmax(memcpy(s, x, BYTES), KEYS, ROWS, KEYS, 1.0f, max, sum, f));
         check_end();
+    }
+}
+
+/* Two blocks of several rows, some with nothing seen before, against each row alone. */
+void test_softmax_row_does_not_depend_on_other_rows(void **state)
+{
+    enum { ROWS = 20 };
+
+    (void)state;
+    for (int level = 0; level < check_levels(); level++) {
+        for (int c = 0; c < CHECK_CASES / 3; c++) {
+            const size_t rows = check_range(1, ROWS), n = check_range(1, 70), ld = n + check_range(0, 9);
+            check_begin(level, "softmax of %zu rows of %zu keys", rows, n);
+            const float *scores = make_scores(rows * ld, check_range(1, 3));
+            float *together = check_copy(scores, rows * ld, 0), *alone = check_copy(scores, rows * ld, 0);
+            float *max = check_output(rows, 0), *sum = check_output(rows, 0), *f = check_output(rows, 0);
+            float alone_max[ROWS], alone_sum[ROWS], alone_f[ROWS];
+            for (size_t i = 0; i < rows; i++) {
+                max[i] = alone_max[i] = -INFINITY;
+                sum[i] = alone_sum[i] = 0.0f;
+            }
+            for (int block = 0; block < 2; block++) {
+                check_level(level)->softmax(together, ld, (int)rows, n, 0.5f, max, sum, f);
+                for (size_t i = 0; i < rows; i++)
+                    alone_f[i] = softmax(level, alone + i * ld, n, 0.5f, &alone_max[i], &alone_sum[i]);
+                check_same(alone, together, rows * ld);
+                check_same(alone_max, max, rows);
+                check_same(alone_sum, sum, rows);
+                check_same(alone_f, f, rows);
+            }
+            check_end();
+        }
     }
 }
 
@@ -148,7 +190,7 @@ void test_softmax_exponential_is_within_one_ulp(void **state)
             want[i] = exp(s[i]);
             bound[i] = 2.0 * CHECK_UNIT * want[i];
         }
-        check_level(level)->softmax(s, STEPS, 1.0f, &max, &sum);
+        softmax(level, s, STEPS, 1.0f, &max, &sum);
         check_near(want, bound, s, STEPS);
         check_end();
     }
@@ -161,7 +203,7 @@ void test_softmax_survives_huge_scores(void **state)
         float s[11] = { 1e30f, -1e30f, 0.1f, -INFINITY, 3e38f, -3e38f, 1e-40f, 2e38f, 3e38f, 0.0f, -90.0f };
         float max = -INFINITY, sum = 0.0f;
         check_begin(level, "softmax of huge scores");
-        check_level(level)->softmax(s, 11, 0.3f, &max, &sum);
+        softmax(level, s, 11, 0.3f, &max, &sum);
         for (size_t i = 0; i < 11; i++)
             check_true(s[i] == (i == 4 || i == 8 ? 1.0f : 0.0f), "not one for the largest and zero for others");
         check_true(sum == 2.0f && max == 0.3f * 3e38f, "wrong state");
@@ -186,7 +228,7 @@ void test_softmax_in_blocks_equals_one_pass(void **state)
             check_begin(level, "softmax of %zu keys in blocks", n);
             for (size_t at = 0; at < n; at += BLOCK) {
                 const size_t left = n - at < BLOCK ? n - at : BLOCK;
-                const float f = check_level(level)->softmax(s + at, left, scale, &max, &sum);
+                const float f = softmax(level, s + at, left, scale, &max, &sum);
                 check_level(level)->scale(s, f, at);
             }
             for (size_t i = 0; i < n; i++) {
@@ -217,7 +259,7 @@ void test_softmax_hidden_keys_count_for_nothing(void **state)
             check_begin(level, "softmax of %zu hidden keys", n);
             for (size_t i = 0; i < n; i++)
                 s[i] = -INFINITY;
-            check_true(check_level(level)->softmax(s, n, 0.5f, &max, &sum) == 0.0f, "factor before any key");
+            check_true(softmax(level, s, n, 0.5f, &max, &sum) == 0.0f, "factor before any key");
             check_true(max == -INFINITY && sum == 0.0f, "state changed before any key");
             for (size_t i = 0; i < n; i++)
                 check_true(s[i] == 0.0f, "a hidden key counts");
@@ -225,7 +267,7 @@ void test_softmax_hidden_keys_count_for_nothing(void **state)
             s[0] = 3.0f;
             for (size_t i = 1; i < n; i++)
                 s[i] = -INFINITY;
-            check_true(check_level(level)->softmax(s, n, 0.5f, &max, &sum) == 0.0f, "factor at the first key");
+            check_true(softmax(level, s, n, 0.5f, &max, &sum) == 0.0f, "factor at the first key");
             check_true(max == 1.5f && sum == 1.0f && s[0] == 1.0f, "one key is not the whole");
             for (size_t i = 1; i < n; i++)
                 check_true(s[i] == 0.0f, "a hidden key counts beside a seen one");
@@ -234,7 +276,7 @@ void test_softmax_hidden_keys_count_for_nothing(void **state)
             kept_sum = sum;
             for (size_t i = 0; i < n; i++)
                 s[i] = -INFINITY;
-            check_true(check_level(level)->softmax(s, n, 0.5f, &max, &sum) == 1.0f, "factor of a hidden block");
+            check_true(softmax(level, s, n, 0.5f, &max, &sum) == 1.0f, "factor of a hidden block");
             check_true(max == kept_max && sum == kept_sum, "a hidden block changed the state");
         }
     }
@@ -251,7 +293,7 @@ void test_softmax_keeps_nan(void **state)
                 for (size_t i = 0; i < 27; i++)
                     s[i] = others_hidden ? -INFINITY : (float)i;
                 s[at] = NAN;
-                check_level(level)->softmax(s, 27, 0.5f, &max, &sum);
+                softmax(level, s, 27, 0.5f, &max, &sum);
                 check_true(isnan(s[at]) && isnan(sum), "NaN was lost");
             }
         }

@@ -26,6 +26,7 @@
     X(check_rope)                                                                                                      \
     X(test_rope_is_near_double)                                                                                        \
     X(test_softmax_is_near_double)                                                                                     \
+    X(test_softmax_row_does_not_depend_on_other_rows)                                                                  \
     X(test_softmax_exponential_is_within_one_ulp)                                                                      \
     X(test_softmax_survives_huge_scores)                                                                               \
     X(test_softmax_in_blocks_equals_one_pass)                                                                          \

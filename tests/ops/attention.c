@@ -74,8 +74,11 @@ static void program(vact_run *r, void *user)
     const vact_buf all = ops_put(r, c->q, rows, width + 1), y = vact_tmp(r, rows, width);
     for (int i = 0; i < VACT_ATTENTION_SEGMENTS && c->keys[i]; i++) {
         const vact_kv kv = vact_tmp_kv(r, c->groups, c->capacity[i], c->kv_heads, c->head_dim);
-        write_keys(r, c, i, kv, 0, c->split[i]);
+        if (!c->backwards)
+            write_keys(r, c, i, kv, 0, c->split[i]);
         write_keys(r, c, i, kv, c->split[i], c->keys[i]);
+        if (c->backwards)
+            write_keys(r, c, i, kv, 0, c->split[i]);
         args.segments[i].kv = kv;
         args.segments[i].keys = c->keys[i];
     }

@@ -21,6 +21,7 @@ typedef struct attention_case {
     float scale;
     span_rule rule;
     bool in_place;        /* y is q */
+    bool backwards;       /* the second part of the keys is written first */
     int32_t first, count; /* rows that are computed, of the only group; 0: all */
 
     /* made by attention_make */

@@ -233,7 +233,7 @@ static void test_cost_of_attention_counts_the_keys_that_are_seen(void **state)
     static const vact_span spans[] = { { 0, 3 }, { 2, 2 }, { 1, 6 } };
     vact_run r = { .device = cost, .err = &err };
     const vact_buf q = vact_tmp(&r, 3, 32);
-    const vact_kv kv = vact_tmp_kv(&r, 1, 10, 1, 16), more = vact_tmp_kv(&r, 1, 10, 2, 16);
+    const vact_kv kv = vact_tmp_kv(&r, 1, 10, 1, 16), more = vact_tmp_kv(&r, 1, 10, 1, 16);
     vact_attention(&r, .y = q, .q = q, .heads = 2, .scale = 1, .segments = { { kv, 6 } }, .spans = spans);
     assert_true(vact_cost_get(cost)->flops == 4.0 * 32 * (3 + 0 + 5)); /* q k and p v, 2 each */
     vact_attention(&r, .y = q, .q = q, .heads = 2, .scale = 1, .segments = { { kv, 6 }, { more, 4 } });

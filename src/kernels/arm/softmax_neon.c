@@ -20,7 +20,7 @@ static float largest(const float *s, size_t n)
     return vmaxnmvq_f32(vmaxnmq_f32(m0, m1));
 }
 
-float vact_softmax_neon(float *s, size_t n, float scale, float *max, float *sum)
+static float softmax_row(float *s, size_t n, float scale, float *max, float *sum)
 {
     const float m = fmaxf(*max, scale * largest(s, n));
     /* With every key hidden any finite shift gives zeros, where -inf would give NaN. */
@@ -48,4 +48,10 @@ float vact_softmax_neon(float *s, size_t n, float scale, float *max, float *sum)
     *max = m;
     *sum = *sum * f + vaddvq_f32(vaddq_f32(t0, t1));
     return f;
+}
+
+void vact_softmax_neon(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f)
+{
+    for (int i = 0; i < rows; i++)
+        f[i] = softmax_row(s + (size_t)i * ld, n, scale, &max[i], &sum[i]);
 }

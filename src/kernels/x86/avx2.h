@@ -23,7 +23,7 @@ void vact_gemm_avx2(float *c, size_t ldc, const float *a, size_t lda, const floa
 
 void vact_layer_norm_avx2(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_avx2(float *y, const float *x, const float *w, float eps, size_t n);
-float vact_softmax_avx2(float *s, size_t n, float scale, float *max, float *sum);
+void vact_softmax_avx2(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f);
 void vact_rope_avx2(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
 void vact_gelu_erf_avx2(float *x, size_t n);

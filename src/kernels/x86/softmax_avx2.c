@@ -27,16 +27,14 @@ static float largest(const float *s, size_t n)
     return max_lanes(_mm256_max_ps(m0, m1));
 }
 
-float vact_softmax_avx2(float *s, size_t n, float scale, float *max, float *sum)
+/* Weights in place of scores; their sum. Product and difference are rounded apart: fused, a large score could exceed its
+ * own maximum. */
+static inline float weigh(float *s, size_t n, float scale, float max)
 {
-    const float m = fmaxf(*max, scale * largest(s, n));
-    /* With every key hidden any finite shift gives zeros, where -inf would give NaN. */
-    const __m256 shift = _mm256_set1_ps(m == -INFINITY ? 0.0f : m), factor = _mm256_set1_ps(scale);
-    const float f = _mm256_cvtss_f32(exp8(_mm256_sub_ps(_mm256_set1_ps(*max), shift)));
+    const __m256 shift = _mm256_set1_ps(max), factor = _mm256_set1_ps(scale);
     __m256 total = _mm256_setzero_ps();
     size_t i = 0;
 
-    /* Product and difference are rounded apart: fused, a large score could exceed its own maximum. */
     for (; i + 8 <= n; i += 8) {
         const __m256 p = exp8(_mm256_sub_ps(_mm256_mul_ps(_mm256_loadu_ps(s + i), factor), shift));
         _mm256_storeu_ps(s + i, p);
@@ -47,7 +45,27 @@ float vact_softmax_avx2(float *s, size_t n, float scale, float *max, float *sum)
         store_tail(s + i, n - i, p);
         total = _mm256_add_ps(total, p);
     }
-    *max = m;
-    *sum = *sum * f + sum_lanes(total);
-    return f;
+    return sum_lanes(total);
+}
+
+/* The maxima of eight rows come first: no row's exponentials wait for its own, and the factors are one vector. */
+void vact_softmax_avx2(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f)
+{
+    for (; rows > 0; rows -= 8, s += 8 * ld, max += 8, sum += 8, f += 8) {
+        const int live = rows < 8 ? rows : 8;
+        float shift[8] = { 0 }, factors[8] = { 0 };
+
+        for (int i = 0; i < live; i++) {
+            const float top = scale * largest(s + (size_t)i * ld, n), m = top > max[i] ? top : max[i];
+            /* With every key hidden any finite shift gives zeros, where -inf would give NaN. */
+            shift[i] = m == -INFINITY ? 0.0f : m;
+            factors[i] = max[i] - shift[i];
+            max[i] = m;
+        }
+        _mm256_storeu_ps(factors, exp8(_mm256_loadu_ps(factors)));
+        for (int i = 0; i < live; i++) {
+            f[i] = factors[i];
+            sum[i] = sum[i] * f[i] + weigh(s + (size_t)i * ld, n, scale, shift[i]);
+        }
+    }
 }

@@ -46,16 +46,35 @@ static inline int32_t vact_min_i32(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+static inline int32_t vact_max_i32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The i-th of n nearly equal parts of a whole starts here. */
+static inline int32_t vact_part(int32_t whole, int32_t i, int32_t n)
+{
+    return (int32_t)((int64_t)whole * i / n);
+}
+
 /* K: [group][head][capacity / 16][head_dim][16], panels for q k^T.
  * V: [group][head][head_dim / 16][capacity][16], panels for p v. Both rounded up to whole panels. */
 size_t vact_cpu_kv_half(const vact_kv *kv); /* floats of K, and of V */
+
+/* One head of a group. */
+typedef struct vact_cpu_kv_head {
+    float *keys, *values;
+    size_t key_panel, value_panel; /* floats from panel to panel */
+} vact_cpu_kv_head;
+
+vact_cpu_kv_head vact_cpu_kv_at(const vact_cpu *cpu, const vact_kv *kv, int32_t group, int32_t head);
+void vact_cpu_kv_write(vact_cpu *cpu, vact_kv kv, int32_t first, vact_buf k, vact_buf v);
 
 vact_scratch vact_cpu_site_scratch(const vact_site_args *site);
 void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site);
 
 vact_scratch vact_cpu_attention_scratch(const vact_attention_args *attention);
 void vact_cpu_attention(vact_cpu *cpu, const vact_attention_args *attention);
-void vact_cpu_kv_write(vact_cpu *cpu, vact_kv kv, int32_t first, vact_buf k, vact_buf v);
 
 /* Everything that works row by row; needs no scratch. */
 void vact_cpu_rows(vact_cpu *cpu, const vact_op *op);

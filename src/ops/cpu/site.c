@@ -25,12 +25,6 @@ typedef struct site_job {
     int32_t row_chunks;
 } site_job;
 
-/* The i-th of n nearly equal parts of a whole starts here. */
-static int32_t part(int32_t whole, int32_t i, int32_t n)
-{
-    return (int32_t)((int64_t)whole * i / n);
-}
-
 vact_scratch vact_cpu_site_scratch(const vact_site_args *site)
 {
     const size_t normed =
@@ -110,11 +104,11 @@ static void multiply(const site_job *job, float *c, const float *a, int32_t rows
 
     const int32_t bytes = (int32_t)w->row_bytes * VACT_PANEL, groups = vact_ceil_div(rows, k->gemm_rows);
     for (int32_t i = 0; i < groups; i++) {
-        const int32_t from = part(bytes, i, groups), row = part(rows, i, groups);
+        const int32_t from = vact_part(bytes, i, groups), row = vact_part(rows, i, groups);
         if (next)
-            fetch(next + from, (size_t)(part(bytes, i + 1, groups) - from));
+            fetch(next + from, (size_t)(vact_part(bytes, i + 1, groups) - from));
         k->gemm(c + row * job->channels, (size_t)job->channels, a + (size_t)row * job->lda, job->lda, panel, 0, cols,
-                part(rows, i + 1, groups) - row, 1, false);
+                vact_part(rows, i + 1, groups) - row, 1, false);
     }
 }
 
@@ -128,8 +122,8 @@ static void site_tile(void *context, int tile, int thread)
     while (block >= vact_ceil_div(site->out[o].w->w.rows, channels))
         block -= vact_ceil_div(site->out[o++].w->w.rows, channels);
     const vact_weight *w = &site->out[o].w->w, *other = site->gated ? &site->out[1].w->w : NULL;
-    const int32_t begin = part(site->x.rows, chunk, job->row_chunks);
-    const int32_t rows = part(site->x.rows, chunk + 1, job->row_chunks) - begin;
+    const int32_t begin = vact_part(site->x.rows, chunk, job->row_chunks);
+    const int32_t rows = vact_part(site->x.rows, chunk + 1, job->row_chunks) - begin;
     const int32_t first = block * channels, end = vact_min_i32(first + channels, w->rows);
     const float *a = job->a + (size_t)begin * job->lda;
 
