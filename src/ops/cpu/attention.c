@@ -6,9 +6,9 @@
  * queries sees.
  *
  * Every four blocks are a split. A split starts afresh, with no maximum, and its part of the answer is merged with that
- * of the splits before it, in order. So where there are few queries but many keys, threads share the splits of the only
- * block of queries. Where there are many queries, a tile goes through the splits itself: what it does once more for each
- * of them, after 1024 keys, costs it 1 %.
+ * of the splits before it, in order. So where there are few queries but many keys, threads share the splits of a block
+ * of queries. Where there are many, a tile goes through the splits itself: what it does once more for each of them, after
+ * 1024 keys, costs it 1 %.
  *
  * Bits: blocks and splits depend on the numbers of keys alone. A query skips nothing that it sees, and adds exact zeros
  * for what it doesn't; so its bits depend on its own span only, not on the queries computed beside it, nor on who
@@ -22,6 +22,7 @@ enum {
     QB = 24,          /* most queries of a tile */
     KB = 256,         /* keys of a block, a multiple of VACT_PANEL */
     SPLIT_BLOCKS = 4, /* of keys in a split */
+    FEW = 4,          /* most blocks of queries, of a key head, whose splits are shared */
     LANES = 8         /* of the softmax, which is slow where it has to fill up a vector */
 };
 
@@ -79,11 +80,12 @@ static attention_part part_in(float *memory)
 }
 
 /* A thread has queries, scores and two parts. Whether splits are shared is known only with the number of rows, of which
- * a session plans for the most: room for their parts is always there. */
+ * a session plans for the most: there is always room for the parts of a few blocks of queries. */
 vact_scratch vact_cpu_attention_scratch(const vact_attention_args *attention)
 {
     const attention_job job = make_job(NULL, attention);
-    const size_t parts = job.splits > 1 ? (size_t)(job.groups * job.kv_heads * job.splits) : 0;
+    const int32_t shared = job.groups * job.kv_heads * vact_min_i32(job.blocks, FEW);
+    const size_t parts = job.splits > 1 ? (size_t)shared * (size_t)job.splits : 0;
     return (vact_scratch){ parts * part_floats(&job), QB * (size_t)(job.head_dim + KB) + 2 * part_floats(&job) };
 }
 
@@ -98,9 +100,10 @@ static size_t head_of(const attention_job *job, const attention_tile *t, int32_t
     return (size_t)(t->kv_head * job->shared + (t->first + i) % job->shared) * (size_t)job->head_dim;
 }
 
-/* The queries of one block of a group and a key head, in memory of QB * (head_dim + KB) floats. */
-static attention_tile make_tile(const attention_job *job, int32_t head, int32_t block, float *memory)
+/* Block `number` of the queries of all groups and key heads, in memory of QB * (head_dim + KB) floats. */
+static attention_tile make_tile(const attention_job *job, int32_t number, float *memory)
 {
+    const int32_t head = number / job->blocks, block = number % job->blocks;
     const int32_t queries = job->group_rows * job->shared, first = vact_part(queries, block, job->blocks);
     attention_tile t = { head / job->kv_heads,
                          head % job->kv_heads,
@@ -226,7 +229,7 @@ static void attend_tile(void *context, int tile, int thread)
 {
     const attention_job *job = context;
     float *memory = vact_cpu_scratch(job->cpu, thread);
-    const attention_tile t = make_tile(job, tile / job->blocks, tile % job->blocks, memory);
+    const attention_tile t = make_tile(job, tile, memory);
     memory += QB * (job->head_dim + KB);
     const attention_part all = part_in(memory), part = part_in(memory + part_floats(job));
     attend_split(job, &t, 0, all);
@@ -237,38 +240,38 @@ static void attend_tile(void *context, int tile, int thread)
     finish(job, &t, all);
 }
 
-static attention_part shared_part(const attention_job *job, int32_t head, int32_t split)
+static attention_part shared_part(const attention_job *job, int32_t number, int32_t split)
 {
-    return part_in(job->cpu->shared + (size_t)(head * job->splits + split) * part_floats(job));
+    return part_in(job->cpu->shared + (size_t)(number * job->splits + split) * part_floats(job));
 }
 
-/* A tile does one split of the only block of queries. */
+/* A tile does one split of a block of queries. */
 static void split_tile(void *context, int tile, int thread)
 {
     const attention_job *job = context;
-    const int32_t head = tile / job->splits, split = tile % job->splits;
-    const attention_tile t = make_tile(job, head, 0, vact_cpu_scratch(job->cpu, thread));
-    attend_split(job, &t, split, shared_part(job, head, split));
+    const int32_t number = tile / job->splits, split = tile % job->splits;
+    const attention_tile t = make_tile(job, number, vact_cpu_scratch(job->cpu, thread));
+    attend_split(job, &t, split, shared_part(job, number, split));
 }
 
-static void merge_tile(void *context, int head, int thread)
+static void merge_tile(void *context, int number, int thread)
 {
     const attention_job *job = context;
-    const attention_tile t = make_tile(job, head, 0, vact_cpu_scratch(job->cpu, thread));
-    const attention_part all = shared_part(job, head, 0);
+    const attention_tile t = make_tile(job, number, vact_cpu_scratch(job->cpu, thread));
+    const attention_part all = shared_part(job, number, 0);
     for (int32_t split = 1; split < job->splits; split++)
-        merge(job, t.n, all, shared_part(job, head, split));
+        merge(job, t.n, all, shared_part(job, number, split));
     finish(job, &t, all);
 }
 
 void vact_cpu_attention(vact_cpu *cpu, const vact_attention_args *attention)
 {
     attention_job job = make_job(cpu, attention);
-    const int32_t heads = job.groups * job.kv_heads;
-    if (job.blocks == 1 && job.splits > 1) {
-        vact_pool_run(cpu->pool, split_tile, &job, heads * job.splits);
-        vact_pool_run(cpu->pool, merge_tile, &job, heads);
+    const int32_t tiles = job.groups * job.kv_heads * job.blocks;
+    if (job.blocks <= FEW && job.splits > 1) {
+        vact_pool_run(cpu->pool, split_tile, &job, tiles * job.splits);
+        vact_pool_run(cpu->pool, merge_tile, &job, tiles);
     } else {
-        vact_pool_run(cpu->pool, attend_tile, &job, heads * job.blocks);
+        vact_pool_run(cpu->pool, attend_tile, &job, tiles);
     }
 }
