@@ -11,8 +11,25 @@
 #include "base/cpu.h"
 #include "file/dtype.h"
 #include <stddef.h>
+#include <stdint.h>
 
-#define VACT_PANEL 16 /* columns of a packed panel */
+#define VACT_PANEL      16 /* columns of a packed panel */
+#define VACT_INT8_BLOCK 32 /* values of a weight row that share a scale, where products are of integers */
+
+/* Rows made by `quantize`: codes, ldq from row to row; sums, ldsums from row to row; a scale each. */
+typedef struct vact_int8_rows {
+    const int8_t *q;
+    const int16_t *sums;
+    const float *scale;
+    size_t ldq, ldsums;
+} vact_int8_rows;
+
+/* Bytes of a panel that pack_int8 makes: for each block 16 float scales and the codes of 16 channels. */
+static inline size_t vact_int8_panel_bytes(uint32_t type, size_t k)
+{
+    const size_t code_bytes = vact_dtype_get(type)->block_bytes - 2; /* without the half-precision scale */
+    return k / VACT_INT8_BLOCK * VACT_PANEL * (sizeof(float) + code_bytes);
+}
 
 typedef struct vact_kernels {
     vact_isa isa;
@@ -31,6 +48,20 @@ typedef struct vact_kernels {
      * aligned to 64 bytes; lda, ldb and ldc in floats. With add the chain starts from c. */
     void (*gemm)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
                  int panels, bool add);
+
+    /* A row as integers: q[k] = x / scale rounded to nearest, ties to even, with scale = max |x| / 127, and sums[k / 32],
+     * those of 32 codes each. k is a multiple of 32. A row of values below 127 * FLT_MIN has scale 0 and codes 0; one
+     * that holds a NaN or an infinity has scale NaN and codes 0. */
+    void (*quantize)(int8_t *q, int16_t *sums, float *scale, const float *x, size_t k);
+    /* A panel of `rows` (1..16) weight rows, row_bytes apart, in the level's own layout: vact_int8_panel_bytes. k is a
+     * multiple of 32; channels beyond rows are zero; dst is aligned to 64 bytes. Index is vact_dtype; NULL: a type
+     * without integer products (all but Q8_0 and Q4_0). */
+    void (*pack_int8[VACT_DTYPE_END])(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+    /* c[rows][16 * panels] from rows of integers and such panels, ldb bytes apart. For a block's exact sum of products d
+     * and its scale w, acc = fma(d, w, acc) from block to block; then c = acc * the row's scale: the same bits at every
+     * level. */
+    void (*gemm_int8[VACT_DTYPE_END])(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb,
+                                      size_t k, int rows, int panels);
 
     /* y = (x - mean) / sqrt(var + eps) * w + b, biased variance, two passes; y may be x. n >= 1; the sum of
      * squares must be finite in float32. */
