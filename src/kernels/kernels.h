@@ -57,6 +57,8 @@ typedef struct vact_kernels {
      * multiple of 32; channels beyond rows are zero; dst is aligned to 64 bytes. Index is vact_dtype; NULL: a type
      * without integer products (all but Q8_0 and Q4_0). */
     void (*pack_int8[VACT_DTYPE_END])(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+    /* Rows that gemm_int8 takes at a time, as gemm_rows. */
+    int int8_rows;
     /* c[rows][16 * panels] from rows of integers and such panels, ldb bytes apart. For a block's exact sum of products d
      * and its scale w, acc = fma(d, w, acc) from block to block; then c = acc * the row's scale: the same bits at every
      * level. */

@@ -20,6 +20,7 @@ void vact_kernels_init_c(vact_kernels *kernels)
         .gemm = vact_gemm_c,
         .quantize = vact_quantize_c,
         .pack_int8 = { [VACT_DTYPE_Q8_0] = vact_pack_int8_q8_0_c, [VACT_DTYPE_Q4_0] = vact_pack_int8_q4_0_c },
+        .int8_rows = 1,
         .gemm_int8 = { [VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_c, [VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_c },
         .layer_norm = vact_layer_norm_c,
         .rms_norm = vact_rms_norm_c,

@@ -14,6 +14,9 @@
     X(test_gemm_is_within_k_roundings_of_double)                                                                       \
     X(test_gemm_row_does_not_depend_on_other_rows)                                                                     \
     X(test_gemm_add_continues_the_chain)                                                                               \
+    X(check_quantize)                                                                                                  \
+    X(test_quantize_by_hand)                                                                                           \
+    X(check_gemm_int8)                                                                                                 \
     X(check_arithmetic)                                                                                                \
     X(test_activations_are_within_2e7_of_long_double)                                                                  \
     X(test_elements_do_not_depend_on_position_or_count)                                                                \

@@ -3,6 +3,7 @@
 #ifndef VACT_KERNELS_ARM_NEON_H
 #define VACT_KERNELS_ARM_NEON_H
 
+#include "kernels/kernels.h"
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,14 @@ void vact_pack_q8_0_neon(float *dst, const void *src, size_t row_bytes, int rows
 void vact_pack_q4_0_neon(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_gemm_neon(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
                     int panels, bool add);
+
+void vact_quantize_neon(int8_t *q, int16_t *sums, float *scale, const float *x, size_t k);
+void vact_pack_int8_q8_0_neon(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_int8_q4_0_neon(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_gemm_int8_q8_0_neon(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels);
+void vact_gemm_int8_q4_0_neon(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels);
 
 void vact_layer_norm_neon(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_neon(float *y, const float *x, const float *w, float eps, size_t n);

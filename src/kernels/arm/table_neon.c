@@ -16,6 +16,12 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_neon;
     kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_neon;
+    kernels->quantize = vact_quantize_neon;
+    kernels->pack_int8[VACT_DTYPE_Q8_0] = vact_pack_int8_q8_0_neon;
+    kernels->pack_int8[VACT_DTYPE_Q4_0] = vact_pack_int8_q4_0_neon;
+    kernels->int8_rows = 16;
+    kernels->gemm_int8[VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_neon;
+    kernels->gemm_int8[VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_neon;
     kernels->layer_norm = vact_layer_norm_neon;
     kernels->rms_norm = vact_rms_norm_neon;
     kernels->gelu_erf = vact_gelu_erf_neon;

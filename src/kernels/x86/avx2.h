@@ -3,6 +3,7 @@
 #ifndef VACT_KERNELS_X86_AVX2_H
 #define VACT_KERNELS_X86_AVX2_H
 
+#include "kernels/kernels.h"
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,14 @@ void vact_pack_q8_0_avx2(float *dst, const void *src, size_t row_bytes, int rows
 void vact_pack_q4_0_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_gemm_avx2(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
                     int panels, bool add);
+
+void vact_quantize_avx2(int8_t *q, int16_t *sums, float *scale, const float *x, size_t k);
+void vact_pack_int8_q8_0_avx2(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_pack_int8_q4_0_avx2(void *dst, const void *src, size_t row_bytes, int rows, size_t k);
+void vact_gemm_int8_q8_0_avx2(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels);
+void vact_gemm_int8_q4_0_avx2(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels);
 
 void vact_layer_norm_avx2(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_avx2(float *y, const float *x, const float *w, float eps, size_t n);

@@ -2,40 +2,18 @@
 #include "kernels/kernels.h"
 #include "kernels/scalar.h"
 #include "kernels/x86/avx2.h"
+#include "kernels/x86/transpose.h"
 
 enum { BLOCK = 32, Q8_0_BYTES = 34, Q4_0_BYTES = 18 };
 
-/* Rows r and r + 4 of four columns, side by side. */
-static inline __m256 load_pair(const float *src, size_t ld, size_t r)
-{
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(src + r * ld)), _mm_loadu_ps(src + (r + 4) * ld),
-                                1);
-}
-
-/* dst[p][0..7] = src[0..7][p] for four p; rows of dst are VACT_PANEL apart. */
-static inline void transpose_8x4(float *dst, const float *src, size_t ld)
-{
-    const __m256 r0 = load_pair(src, ld, 0), r1 = load_pair(src, ld, 1);
-    const __m256 r2 = load_pair(src, ld, 2), r3 = load_pair(src, ld, 3);
-    const __m256 lo01 = _mm256_unpacklo_ps(r0, r1), hi01 = _mm256_unpackhi_ps(r0, r1);
-    const __m256 lo23 = _mm256_unpacklo_ps(r2, r3), hi23 = _mm256_unpackhi_ps(r2, r3);
-
-    _mm256_store_ps(dst, _mm256_shuffle_ps(lo01, lo23, _MM_SHUFFLE(1, 0, 1, 0)));
-    _mm256_store_ps(dst + VACT_PANEL, _mm256_shuffle_ps(lo01, lo23, _MM_SHUFFLE(3, 2, 3, 2)));
-    _mm256_store_ps(dst + 2 * VACT_PANEL, _mm256_shuffle_ps(hi01, hi23, _MM_SHUFFLE(1, 0, 1, 0)));
-    _mm256_store_ps(dst + 3 * VACT_PANEL, _mm256_shuffle_ps(hi01, hi23, _MM_SHUFFLE(3, 2, 3, 2)));
-}
-
 void vact_pack_f32_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)
 {
-    const float *x = src;
-    const size_t ld = row_bytes / sizeof *x, whole = rows == VACT_PANEL ? k / 4 * 4 : 0;
+    const unsigned char *x = src;
+    const size_t whole = rows == VACT_PANEL ? k / 4 * 4 : 0;
 
-    for (size_t p = 0; p < whole; p += 4) {
-        transpose_8x4(dst + p * VACT_PANEL, x + p, ld);
-        transpose_8x4(dst + p * VACT_PANEL + 8, x + 8 * ld + p, ld);
-    }
-    vact_pack_f32_c(dst + whole * VACT_PANEL, x + whole, row_bytes, rows, k - whole);
+    for (size_t p = 0; p < whole; p += 4)
+        transpose_16x4(dst + p * VACT_PANEL, x + 4 * p, row_bytes);
+    vact_pack_f32_c(dst + whole * VACT_PANEL, x + 4 * whole, row_bytes, rows, k - whole);
 }
 
 /* Rows r and r + behind of eight 16-bit columns, side by side. */
@@ -124,10 +102,8 @@ void vact_pack_f16_avx2(float *dst, const void *src, size_t row_bytes, int rows,
             float values[VACT_PANEL * BLOCK];                                                                          \
             for (size_t j = 0; j < VACT_PANEL; j++)                                                                    \
                 vact_decode_##type##_avx2(values + j * BLOCK, x + j * row_bytes, BLOCK);                               \
-            for (size_t i = 0; i < BLOCK; i += 4) {                                                                    \
-                transpose_8x4(dst + (p + i) * VACT_PANEL, values + i, BLOCK);                                          \
-                transpose_8x4(dst + (p + i) * VACT_PANEL + 8, values + 8 * BLOCK + i, BLOCK);                          \
-            }                                                                                                          \
+            for (size_t i = 0; i < BLOCK; i += 4)                                                                      \
+                transpose_16x4(dst + (p + i) * VACT_PANEL, (const unsigned char *)(values + i), 4 * BLOCK);            \
         }                                                                                                              \
     }
 

@@ -16,6 +16,12 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_avx2;
     kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_avx2;
+    kernels->quantize = vact_quantize_avx2;
+    kernels->pack_int8[VACT_DTYPE_Q8_0] = vact_pack_int8_q8_0_avx2;
+    kernels->pack_int8[VACT_DTYPE_Q4_0] = vact_pack_int8_q4_0_avx2;
+    kernels->int8_rows = 4;
+    kernels->gemm_int8[VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_avx2;
+    kernels->gemm_int8[VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_avx2;
     kernels->layer_norm = vact_layer_norm_avx2;
     kernels->rms_norm = vact_rms_norm_avx2;
     kernels->gelu_erf = vact_gelu_erf_avx2;
