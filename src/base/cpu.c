@@ -192,3 +192,44 @@ int vact_cpu_count(void)
     const int quota = vact_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     return quota > 0 && quota < count ? quota : count;
 }
+
+/* ---- which processor ---- */
+
+/* What follows "key : " if the line starts so; else NULL. Ends at the newline. */
+static const char *field(char *line, const char *key)
+{
+    const size_t length = strlen(key);
+    line[strcspn(line, "\n")] = '\0';
+    char *colon = strchr(line, ':');
+    if (!colon || strncmp(line, key, length) != 0 || line + length + strspn(line + length, " \t") != colon)
+        return NULL;
+    return colon + 1 + strspn(colon + 1, " \t");
+}
+
+/* Printable ASCII only, whatever the file holds. */
+const char *vact_cpu_model(char *out, size_t size, const char *cpuinfo_file)
+{
+    char line[256], maker[16] = "", part[16] = "";
+    const char *value;
+    snprintf(out, size, "unknown processor");
+    FILE *f = fopen(cpuinfo_file, "re");
+    bool named = false;
+    while (f && !named && fgets(line, sizeof line, f)) {
+        if ((value = field(line, "model name")) && *value) {
+            snprintf(out, size, "%s", value);
+            named = true;
+        } else if ((value = field(line, "CPU implementer"))) {
+            snprintf(maker, sizeof maker, "%s", value);
+        } else if ((value = field(line, "CPU part"))) {
+            snprintf(part, sizeof part, "%s", value);
+        }
+    }
+    if (!named && *maker && *part)
+        snprintf(out, size, "processor of maker %s, part %s", maker, part);
+    if (f)
+        fclose(f);
+    for (char *c = out; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return out;
+}

@@ -3,6 +3,7 @@
 #define VACT_BASE_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Levels of instruction sets: of one family of processors in ascending order, one family after the other. */
 typedef enum vact_isa {
@@ -24,6 +25,10 @@ int vact_cpu_count(void);
 /* The cgroup's part of it: the least CPU quota, rounded up, of the groups that cgroup_file
  * (/proc/self/cgroup) lists and of their parents below mount (/sys/fs/cgroup); 0: no limit. */
 int vact_cpu_quota(const char *cgroup_file, const char *mount);
+
+/* The processor as cpuinfo_file (/proc/cpuinfo) names it, cut to size: a model's name or, as on most Arms, the numbers
+ * of its maker and part; "unknown processor" if it says neither. Returns out; size >= 1. */
+const char *vact_cpu_model(char *out, size_t size, const char *cpuinfo_file);
 
 /* Name of a level; level of a name, or -1; all names. */
 #define VACT_ISA_NAMES "scalar, avx2, neon"

@@ -1,43 +1,9 @@
 /* vact bench: latency of whole predictions and of their stages, with what they compute. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/statistics.h"
-#include "cli/cli.h"
+#include "cli/bench_report.h"
 #include "policy/model.h"
 #include <string.h>
-
-enum { TOTAL, VISION, PREFIX, DENOISE, CPU, SERIES, MOST_VARIANTS = 2 };
-static const char *const series_names[SERIES] = { "total", "vision", "prefix", "denoise", "cpu" };
-
-typedef struct bench_options {
-    cli_model_options model;
-    const char *views, *ab[2];
-    int32_t reps, tokens;
-    double gap_ms;
-    bool json;
-} bench_options;
-
-/* One set of options under measurement. */
-typedef struct variant {
-    const char *label; /* its options; NULL unless --ab */
-    vact_settings settings;
-    int32_t threads; /* that the settings stand for */
-    vact_session *session;
-    vact_cost cost;
-    double *ms[SERIES]; /* [reps] each, in the order measured */
-} variant;
-
-typedef struct bench {
-    const bench_options *options;
-    const vact_model *model;
-    vact_arena *arena;
-    vact_request request;
-    int32_t tokens;
-    float *actions;
-    double *sorted; /* [reps], scratch */
-    variant variants[MOST_VARIANTS];
-    int n_variants, printed;
-} bench;
 
 /* ---- measuring ---- */
 
@@ -65,17 +31,27 @@ static bool make_request(bench *b, int32_t views)
     return true;
 }
 
-static vact_status measure(bench *b, const variant *v, int rep, vact_error *err)
+/* Run `rep` between two bursts of the ceilings; the first, -1, is for warming up. */
+static vact_status measure(bench *b, bench_variant *v, int rep, vact_error *err)
 {
+    const bool bursts = rep >= 0 && b->options->roofline;
     vact_reply reply = { .actions = b->actions };
+    cli_burst before, after;
+    if (bursts)
+        before = cli_ceilings_measure(&v->ceilings);
     const double cpu = vact_clock_cpu_ms();
     const vact_status status = vact_predict(v->session, &b->request, &reply, err);
     if (rep >= 0) {
-        v->ms[CPU][rep] = vact_clock_cpu_ms() - cpu;
-        v->ms[TOTAL][rep] = reply.timing.total;
-        v->ms[VISION][rep] = reply.timing.vision;
-        v->ms[PREFIX][rep] = reply.timing.prefix;
-        v->ms[DENOISE][rep] = reply.timing.denoise;
+        v->ms[BENCH_CPU][rep] = vact_clock_cpu_ms() - cpu;
+        v->ms[BENCH_TOTAL][rep] = reply.timing.total;
+        v->ms[BENCH_VISION][rep] = reply.timing.vision;
+        v->ms[BENCH_PREFIX][rep] = reply.timing.prefix;
+        v->ms[BENCH_DENOISE][rep] = reply.timing.denoise;
+    }
+    if (bursts) {
+        after = cli_ceilings_measure(&v->ceilings);
+        for (int c = 0; c < CLI_CEILINGS; c++)
+            v->rates[c][rep] = (before.rate[c] + after.rate[c]) / 2;
     }
     if (b->options->gap_ms > 0)
         vact_clock_sleep_ms(b->options->gap_ms);
@@ -96,97 +72,6 @@ static vact_status measure_all(bench *b, vact_error *err)
     return status;
 }
 
-/* ---- figures ---- */
-
-/* Of as many values as there are runs; they stay in the order measured. */
-static double quantile(const bench *b, const double *values, double q)
-{
-    const size_t n = (size_t)b->options->reps;
-    memcpy(b->sorted, values, n * sizeof *values);
-    return vact_quantile(b->sorted, n, q);
-}
-
-static const vact_stage_cost *stage_cost(const variant *v, int series)
-{
-    return series == VISION ? &v->cost.vision : series == PREFIX ? &v->cost.prefix : &v->cost.denoise;
-}
-
-static double total_gflop(const variant *v)
-{
-    return (v->cost.vision.flops + v->cost.prefix.flops + v->cost.denoise.flops) / 1e9;
-}
-
-static void print_table(const bench *b, const variant *v)
-{
-    const double p50 = quantile(b, v->ms[TOTAL], 0.5);
-    if (v->label)
-        printf("%c \"%s\": ", v == b->variants ? 'A' : 'B', v->label);
-    printf("%d view%s, %d thread%s, %d runs\n", b->request.n_images, b->request.n_images == 1 ? "" : "s", v->threads,
-           v->threads == 1 ? "" : "s", b->options->reps);
-    printf("  %-8s %10s %10s %10s %10s %10s\n", "", "min ms", "p50 ms", "p90 ms", "GFLOP", "GFLOP/s");
-    printf("  %-8s %10.1f %10.1f %10.1f %10.1f %10.1f\n", "total", quantile(b, v->ms[TOTAL], 0), p50,
-           quantile(b, v->ms[TOTAL], 0.9), total_gflop(v), total_gflop(v) / p50 * 1e3);
-    for (int s = VISION; s <= DENOISE; s++) {
-        const double ms = quantile(b, v->ms[s], 0.5), gflop = stage_cost(v, s)->flops / 1e9;
-        printf("  %-8s %10.1f %10.1f %10.1f %10.1f %10.1f\n", series_names[s], quantile(b, v->ms[s], 0), ms,
-               quantile(b, v->ms[s], 0.9), gflop, gflop / ms * 1e3);
-    }
-    printf("  %-8s %10.1f %10.1f %10.1f\n", "cpu", quantile(b, v->ms[CPU], 0), quantile(b, v->ms[CPU], 0.5),
-           quantile(b, v->ms[CPU], 0.9));
-}
-
-/* B over A: the median of the ratios of runs that followed each other. */
-static double ratio(const bench *b, int series)
-{
-    double *ratios = vact_arena_take(b->arena, (size_t)b->options->reps, sizeof *ratios);
-    for (int i = 0; ratios && i < b->options->reps; i++)
-        ratios[i] = b->variants[1].ms[series][i] / b->variants[0].ms[series][i];
-    return ratios ? quantile(b, ratios, 0.5) : -1;
-}
-
-static void print_ratios(const bench *b)
-{
-    printf("B/A, median of pairs:");
-    for (int s = 0; s < SERIES; s++)
-        printf("%s %s %.3f", s ? "," : "", series_names[s], ratio(b, s));
-    printf("\n");
-}
-
-static void print_json_ratios(const bench *b)
-{
-    printf("\"b_over_a\":{");
-    for (int s = 0; s < SERIES; s++)
-        printf("%s\"%s\":%.4f", s ? "," : "", series_names[s], ratio(b, s));
-    printf("},");
-}
-
-/* The variant's letter and options; B carries the ratios. */
-static void print_json_label(const bench *b, const variant *v)
-{
-    const bool second = v != b->variants;
-    printf("\"variant\":\"%c\",\"options\":\"", second ? 'B' : 'A');
-    for (const char *c = v->label; *c; c++)
-        printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    printf("\",");
-    if (second)
-        print_json_ratios(b);
-}
-
-static void print_json(bench *b, const variant *v)
-{
-    printf("%s\n  {\"views\":%d,\"threads\":%d,", b->printed++ ? "," : "", b->request.n_images, v->threads);
-    if (v->label)
-        print_json_label(b, v);
-    printf("\"min_ms\":%.3f,\"p50_ms\":%.3f,\"p90_ms\":%.3f,\"cpu_ms\":%.3f,\"stages\":{", quantile(b, v->ms[TOTAL], 0),
-           quantile(b, v->ms[TOTAL], 0.5), quantile(b, v->ms[TOTAL], 0.9), quantile(b, v->ms[CPU], 0.5));
-    for (int s = VISION; s <= DENOISE; s++) {
-        const double ms = quantile(b, v->ms[s], 0.5), gflop = stage_cost(v, s)->flops / 1e9;
-        printf("%s\"%s\":{\"ms\":%.3f,\"gflop\":%.3f,\"gflops\":%.3f}", s > VISION ? "," : "", series_names[s], ms,
-               gflop, gflop / ms * 1e3);
-    }
-    printf("}}");
-}
-
 /* ---- the command ---- */
 
 static vact_status bench_views(bench *b, int32_t views, vact_error *err)
@@ -195,26 +80,16 @@ static vact_status bench_views(bench *b, int32_t views, vact_error *err)
     if (!make_request(b, views))
         return vact_fail(err, VACT_ENOMEM, "out of memory for %d pictures", views);
     for (int i = 0; i < b->n_variants && status == VACT_OK; i++) {
-        variant *v = &b->variants[i];
-        vact_settings resolved;
+        bench_variant *v = &b->variants[i];
         v->settings.max_views = views;
-        status = vact_settings_resolve(&resolved, &v->settings, err);
-        v->threads = resolved.threads;
-        if (status == VACT_OK)
-            status = vact_session_open(&v->session, b->model, &v->settings, err);
+        status = vact_session_open(&v->session, b->model, &v->settings, err);
         if (status == VACT_OK)
             status = vact_session_cost(b->model, &v->settings, views, b->tokens, &v->cost, err);
     }
     if (status == VACT_OK)
         status = measure_all(b, err);
-    for (int i = 0; i < b->n_variants && status == VACT_OK; i++) {
-        if (b->options->json)
-            print_json(b, &b->variants[i]);
-        else
-            print_table(b, &b->variants[i]);
-    }
-    if (status == VACT_OK && b->n_variants == 2 && !b->options->json)
-        print_ratios(b);
+    if (status == VACT_OK)
+        bench_print_runs(b);
     for (int i = 0; i < b->n_variants; i++)
         vact_session_close(&b->variants[i].session);
     return status;
@@ -224,7 +99,7 @@ static vact_status bench_views(bench *b, int32_t views, vact_error *err)
 static bool parse_variant(bench *b, int i, const char *text)
 {
     enum { MOST_WORDS = 32 };
-    variant *v = &b->variants[i];
+    bench_variant *v = &b->variants[i];
     cli_model_options o = b->options->model;
     const cli_option options[] = { CLI_MODEL_OPTIONS(&o), { 0 } };
     char *copy = vact_arena_text(b->arena, text, strlen(text)), *save = NULL;
@@ -243,25 +118,52 @@ static bool parse_variant(bench *b, int i, const char *text)
     return true;
 }
 
+/* A number for every run. */
+static bool take_numbers(const bench *b, double **out)
+{
+    *out = vact_arena_take(b->arena, (size_t)b->options->reps, sizeof **out);
+    return *out != NULL;
+}
+
+/* False after a complaint. */
 static bool set_up(bench *b)
 {
     const bench_options *o = b->options;
     b->n_variants = o->ab[0] ? 2 : 1;
-    b->sorted = vact_arena_take(b->arena, (size_t)o->reps, sizeof *b->sorted);
-    if (!b->sorted)
-        return cli_fail("out of memory"), false;
+    bool ok = take_numbers(b, &b->sorted) && take_numbers(b, &b->derived);
     b->variants[0].settings = o->model.settings;
     for (int i = 0; o->ab[0] && i < 2; i++)
         if (!parse_variant(b, i, o->ab[i]))
             return false;
     for (int i = 0; i < b->n_variants; i++) {
-        for (int s = 0; s < SERIES; s++) {
-            b->variants[i].ms[s] = vact_arena_take(b->arena, (size_t)o->reps, sizeof(double));
-            if (!b->variants[i].ms[s])
-                return cli_fail("out of memory"), false;
-        }
+        for (int s = 0; s < BENCH_SERIES; s++)
+            ok = ok && take_numbers(b, &b->variants[i].ms[s]);
+        for (int c = 0; c < CLI_CEILINGS; c++)
+            ok = ok && take_numbers(b, &b->variants[i].rates[c]);
     }
-    return true;
+    return ok || (cli_fail("out of memory"), false);
+}
+
+/* What the variants' settings stand for, and ceilings of the same threads and level. */
+static vact_status resolve(bench *b, vact_error *err)
+{
+    vact_status status = VACT_OK;
+    const uint64_t *memory = b->options->roofline ? cli_ceilings_memory(b->arena) : NULL;
+    if (b->options->roofline && !memory)
+        return vact_fail(err, VACT_ENOMEM, "out of memory for the ceilings");
+    for (int i = 0; i < b->n_variants && status == VACT_OK; i++) {
+        bench_variant *v = &b->variants[i];
+        vact_settings resolved;
+        status = vact_settings_resolve(&resolved, &v->settings, err);
+        if (status != VACT_OK)
+            break;
+        v->threads = resolved.reference ? 1 : resolved.threads;
+        v->isa = resolved.isa;
+        if (memory)
+            status =
+                cli_ceilings_open(&v->ceilings, (vact_isa)vact_isa_from_name(resolved.isa), v->threads, memory, err);
+    }
+    return status;
 }
 
 static int bench_model(const char *path, const bench_options *o, vact_arena *arena)
@@ -280,16 +182,18 @@ static int bench_model(const char *path, const bench_options *o, vact_arena *are
         return CLI_USAGE;
     vact_status status = vact_model_open(&model, path, &o->model.settings, &err);
     b.model = model;
-    if (o->json && status == VACT_OK)
-        printf("{\"runs\":[");
+    if (status == VACT_OK)
+        status = resolve(&b, &err);
     if (status == VACT_OK) {
         const int32_t most = vact_model_get_info(model)->max_tokens;
         b.tokens = o->tokens ? o->tokens : most < 16 ? most : 16;
+        bench_print_begin(&b);
+        for (int i = 0; i < n && status == VACT_OK; i++)
+            status = bench_views(&b, views[i], &err);
+        bench_print_end(&b);
     }
-    for (int i = 0; i < n && status == VACT_OK; i++)
-        status = bench_views(&b, views[i], &err);
-    if (o->json && model)
-        printf("\n]}\n");
+    for (int i = 0; i < b.n_variants; i++)
+        cli_ceilings_close(&b.variants[i].ceilings);
     vact_model_close(&model);
     return status == VACT_OK ? CLI_OK : cli_fail("%s", err.text);
 }
@@ -305,7 +209,10 @@ static int run(int argc, char **argv)
           4096, NULL },
         { "gap-ms", 0, CLI_DOUBLE, &o.gap_ms, "<ms>", "pause after every run", 0, 0, NULL },
         { "ab", 0, CLI_PAIR, o.ab, "<A> <B>", "two sets of the options below, measured in turns", 0, 0, NULL },
+        { "roofline", 0, CLI_FLAG, &o.roofline, NULL, "measure beside every run what the machine can do at most", 0, 0,
+          NULL },
         { "json", 0, CLI_FLAG, &o.json, NULL, "print JSON", 0, 0, NULL },
+        { "markdown", 0, CLI_FLAG, &o.markdown, NULL, "print a table in Markdown", 0, 0, NULL },
         CLI_MODEL_OPTIONS(&o.model),
         { 0 },
     };
@@ -315,6 +222,8 @@ static int run(int argc, char **argv)
         return cli_parse_exit(operands);
     if (operands < 1)
         return cli_fail_usage(&cli_bench, "the model is missing");
+    if (o.json && o.markdown)
+        return cli_fail_usage(&cli_bench, "--json and --markdown are both given, expected one of them");
     if (o.model.verbose)
         o.model.settings.log = cli_log;
     vact_arena arena = { 0 };

@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VACT_PANEL      16 /* columns of a packed panel */
+#define VACT_PANEL      16  /* columns of a packed panel */
+#define VACT_CEILING    192 /* values of the ceilings' loops */
+#define VACT_CEILING_A  3
+#define VACT_CEILING_B  (-2)
 #define VACT_INT8_BLOCK 32 /* values of a weight row that share a scale, where products are of integers */
 
 /* Rows made by `quantize`: codes, ldq from row to row; sums, ldsums from row to row; a scale each. */
@@ -99,6 +102,13 @@ typedef struct vact_kernels {
      * i = 0..n/3-1: u8 v / 255 * 2 - 1 (in this order), f32 2v - 1. */
     void (*pixels_u8)(float *dst, size_t plane, const unsigned char *src, size_t n);
     void (*pixels_f32)(float *dst, size_t plane, const float *src, size_t n);
+
+    /* What a core can do at most with the instructions of the level's products and all data in registers; for
+     * measuring, no model calls them. A step of fma_ceiling is one fused multiply-add in each of the
+     * values[VACT_CEILING]: v = fma(1/2, 3, v). A step of dot_ceiling is four int8 multiply-adds in each:
+     * v += 4 * VACT_CEILING_A * VACT_CEILING_B. */
+    void (*fma_ceiling)(float *values, size_t steps);
+    void (*dot_ceiling)(int32_t *values, size_t steps);
 } vact_kernels;
 
 /* Fills the table with the highest versions up to isa, a level that vact_cpu_has. */

@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void vact_decode_f32_c(float *dst, const void *src, size_t n);
 void vact_decode_f16_c(float *dst, const void *src, size_t n);
@@ -43,5 +44,8 @@ void vact_axpy_c(float *y, float a, const float *x, size_t n);
 
 void vact_pixels_u8_c(float *dst, size_t plane, const unsigned char *src, size_t n);
 void vact_pixels_f32_c(float *dst, size_t plane, const float *src, size_t n);
+
+void vact_fma_ceiling_c(float *values, size_t steps);
+void vact_dot_ceiling_c(int32_t *values, size_t steps);
 
 #endif

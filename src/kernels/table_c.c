@@ -35,5 +35,7 @@ void vact_kernels_init_c(vact_kernels *kernels)
         .rope = vact_rope_c,
         .pixels_u8 = vact_pixels_u8_c,
         .pixels_f32 = vact_pixels_f32_c,
+        .fma_ceiling = vact_fma_ceiling_c,
+        .dot_ceiling = vact_dot_ceiling_c,
     };
 }

@@ -132,6 +132,31 @@ static void test_senseless_quotas_are_no_limit(void **state)
     assert_int_equal(vact_cpu_quota("/nonexistent/cgroup", root), 0);
 }
 
+static const char *model(const char *cpuinfo)
+{
+    static char out[40];
+    char file[256];
+    put("cgroup", cpuinfo);
+    snprintf(file, sizeof file, "%s", in_root("cgroup"));
+    return vact_cpu_model(out, sizeof out, file);
+}
+
+static void test_model_is_what_the_system_tells(void **state)
+{
+    (void)state;
+    assert_string_equal(model("processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC 7763\nstepping\t: 1\n"),
+                        "AMD EPYC 7763");
+    assert_string_equal(model("BogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"),
+                        "processor of maker 0x41, part 0xd0b");
+    assert_string_equal(model("CPU implementer\t: 0x41\n"), "unknown processor");
+    assert_string_equal(model("model name\t:\nmodel names: x\nno colon\n"), "unknown processor");
+    assert_string_equal(model("model name\t: a\x1b[31m\xc3\xa9"), "a?[31m??");
+    assert_string_equal(model("model name: 0123456789012345678901234567890123456789"),
+                        "012345678901234567890123456789012345678");
+    char out[32];
+    assert_string_equal(vact_cpu_model(out, sizeof out, "/nonexistent/cpuinfo"), "unknown processor");
+}
+
 /* The last test, not a tear-down: cmocka does not count those that fail. */
 static void test_reading_quotas_leaves_nothing(void **state)
 {
@@ -152,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_v2_quota_is_the_least_of_the_group_and_its_parents),
         cmocka_unit_test(test_v1_quota_is_read),
         cmocka_unit_test(test_senseless_quotas_are_no_limit),
+        cmocka_unit_test(test_model_is_what_the_system_tells),
         cmocka_unit_test(test_reading_quotas_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, make_tree, NULL);

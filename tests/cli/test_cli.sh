@@ -235,6 +235,56 @@ prints '^B/A, median of pairs: total '
 expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2' --json
 prints '"variant":"B","options":"--threads 2","b_over_a":{"total":'
 complains 1 'vact: no.gguf: No such file or directory' "$vact" bench no.gguf --json
+complains 2 'vact: --json and --markdown are both given, expected one of them' "$vact" bench m.gguf --json --markdown
+
+# numbers KEY: what the document `out` has under that key, a line each
+numbers() {
+    grep -o "\"$1\":[0-9.]*" out | cut -d : -f 2
+}
+
+expect 0 "$vact" bench m.gguf --views 1,3 --reps 2 --json
+grep -q roofline out && fail 'ceilings without --roofline'
+expect 0 "$vact" bench m.gguf --views 1,3 --reps 2 --roofline --json
+[ "$(tr -cd '{[' <out | wc -c)" = "$(tr -cd '}]' <out | wc -c)" ] || fail "brackets are open: $(cat out)"
+stage='{"gflop":[0-9.]*,"weight_gb":[0-9.]*,"share":[0-9.]*}'
+[ "$(grep -c "\"roofline\":{\"fma_gflops\":[0-9.]*,\"dot_gops\":[0-9.]*,\"read_gbs\":[0-9.]*,\"total\":$stage,\"vision\":$stage,\"prefix\":$stage,\"denoise\":$stage}}" out)" = 2 ] ||
+    fail "not two runs with their ceilings: $(cat out)"
+[ "$(numbers share | awk '$1 > 0 && $1 < 1.2' | wc -l)" = 8 ] || fail "shares: $(cat out)"
+for key in fma_gflops dot_gops read_gbs; do
+    [ "$(numbers $key | awk '$1 > 0' | wc -l)" = 2 ] || fail "$key: $(cat out)"
+done
+# The whole is its stages; what inspect counts for 12 tokens is what bench is told to run.
+expect 0 "$vact" bench m.gguf --views 1,3 --reps 1 --tokens 12 --roofline --json
+sed -n 's/.*"roofline"//p' out | grep -o '"gflop":[0-9.]*' | cut -d : -f 2 |
+    awk '{ total = NR % 4 == 1 ? $1 : total - $1 } NR % 4 == 0 && (total > 4e-6 || total < -4e-6) { exit 1 }' ||
+    fail "stages don't add up: $(cat out)"
+counted=$("$vact" inspect m.gguf | awk '$1 == 1 || $1 == 3 { if (NF == 6) printf "%s ", $5 }')
+sed -n 's/.*"total":{"gflop":\([0-9.]*\).*/\1/p' out | awk -v counted="$counted" '
+    BEGIN { split(counted, want) }
+    { d = $1 - want[NR]; if (d > 6e-4 || d < -6e-4) exit 1; n++ }
+    END { exit n != 2 }' || fail "inspect counts $counted: $(cat out)"
+
+# rows N COLUMNS: a Markdown table of so many rows below its head, with as many columns in each
+rows() {
+    [ "$(grep -c '^|' out)" = $(($1 + 2)) ] || fail "not $1 rows: $(cat out)"
+    grep '^|' out | awk -F '|' -v n="$2" 'NF != n + 2 { exit 1 }' || fail "not $2 columns everywhere: $(cat out)"
+    awk '/^\|/ { head = 1 } head && !/^\|/ { exit 1 }' out || fail "a table in pieces: $(cat out)"
+}
+expect 0 "$vact" bench m.gguf --views 1,2 --reps 1 --markdown --threads 1 --isa scalar
+prints ', [0-9]* CPUs, 1 thread, scalar, vact [0-9.]*, medians of 1$'
+rows 10 7
+expect 0 "$vact" bench m.gguf --reps 1 --markdown --roofline
+rows 8 9
+prints '^| 1 | f32 ceiling | | | | | [0-9.]* | | |$'
+expect 0 "$vact" bench m.gguf --views 1,2 --reps 1 --markdown --ab '--threads 1' '--threads 2'
+prints '^- B `--threads 2`: .*, 2 threads, '
+rows 30 8
+expect 0 "$vact" bench m.gguf --reps 1 --markdown --roofline --ab '--threads 1' '--threads 2'
+rows 21 10
+expect 0 "$vact" bench m.gguf --reps 1 --roofline
+prints '^  total .* [0-9.]*$'
+prints '^  ceilings beside the runs: [0-9.]* GFLOP/s f32 (share 1), [0-9.]* GOP/s int8, [0-9.]* GB/s read$'
+complains 2 'vact: unknown option --rooflines, did you mean --roofline?' "$vact" bench m.gguf --rooflines
 complains 2 'vact: option --views: 17 views, expected 1 to 16' "$vact" bench m.gguf --views 17
 complains 2 'vact: option --views: -1 views, expected 1 to 16' "$vact" bench m.gguf --views -1
 complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''

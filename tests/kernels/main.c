@@ -34,7 +34,8 @@
     X(test_softmax_survives_huge_scores)                                                                               \
     X(test_softmax_in_blocks_equals_one_pass)                                                                          \
     X(test_softmax_hidden_keys_count_for_nothing)                                                                      \
-    X(test_softmax_keeps_nan)
+    X(test_softmax_keeps_nan)                                                                                          \
+    X(test_ceilings_do_the_work_they_count)
 
 #define DECLARE(name) void name(void **state);
 TESTS(DECLARE)

@@ -35,4 +35,6 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->rope = vact_rope_neon;
     kernels->pixels_u8 = vact_pixels_u8_neon;
     kernels->pixels_f32 = vact_pixels_f32_neon;
+    kernels->fma_ceiling = vact_fma_ceiling_neon;
+    kernels->dot_ceiling = vact_dot_ceiling_neon;
 }

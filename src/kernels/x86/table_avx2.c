@@ -35,4 +35,6 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->rope = vact_rope_avx2;
     kernels->pixels_u8 = vact_pixels_u8_avx2;
     kernels->pixels_f32 = vact_pixels_f32_avx2;
+    kernels->fma_ceiling = vact_fma_ceiling_avx2;
+    kernels->dot_ceiling = vact_dot_ceiling_avx2;
 }
