@@ -1,0 +1,56 @@
+#!/bin/sh
+# gemm and threads from outside, on little: the form of their tables, with whatever rivals this machine has. That each
+# rival computes the product, and each pool every tile, they check themselves. test_rivals.sh GEMM THREADS
+gemm=$1 threads=$2
+. "$(dirname "$0")/../cli/expect.sh"
+
+# table ROWS COLUMNS: a Markdown table of so many rows below its head, with as many columns in each
+table() {
+    [ "$(grep -c '^|' out)" = $(($1 + 2)) ] || fail "not $1 rows: $(cat out)"
+    grep '^|' out | awk -F '|' -v n="$2" 'NF != n + 2 { exit 1 }' || fail "not $2 columns everywhere: $(cat out)"
+}
+
+expect 0 "$gemm" --help
+prints '^usage: gemm '
+complains 2 'vact: option --only: "(" is not a regular expression' "$gemm" --only '('
+complains 2 'vact: option --reps is "0", expected a whole number from 1 to 101' "$gemm" --reps 0
+expect 0 "$gemm" --only 'vla_jepa 7x(768x7|7x1024)$|^pi0 1x' --reps 1 --threads 1
+table 3 14
+prints '^|policies|M|N|K|vact f32|vact bf16|OpenBLAS|BLIS|oneDNN|oneDNN packed|f32 GFLOP/s|f32 / best|f32 / packed|bf16 / f32|$'
+prints '^|pi0 state|1|1024|32|[0-9.]* ([0-9.]*)|[0-9.]* ([0-9.]*)|'
+prints '^|vla_jepa action in|7|768|7|'
+prints '^|vla_jepa action out 2|7|7|1024|'
+for i in 'OpenBLAS 7' 'BLIS 8' 'oneDNN 9' 'oneDNN packed 10'; do
+    name=${i% *} column=$((${i##* } + 1))
+    if grep -q "^$name is skipped: ." out; then
+        want='-'
+    else
+        want='[0-9.]* ([0-9.]*)'
+    fi
+    [ "$(grep '^|[pv].*|[0-9]*|[0-9]*|[0-9]*|' out | cut -d '|' -f $column | grep -c -x -e "$want")" = 3 ] ||
+        fail "column of $name: $(cat out)"
+done
+# A shape of several policies is one row that names them all; a policy's part is found under any of their names.
+expect 0 "$gemm" --only '^evo1 256x896x896$' --reps 1 --threads 1
+table 1 14
+prints '^|vla_adapter projector fc3, head task k v; evo1 projector fc2|256|896|896|'
+expect 0 "$gemm" --only '^no such policy' --reps 1
+table 0 14
+
+expect 0 "$threads" --help
+prints '^usage: threads '
+expect 0 "$threads" --jobs 3 --reps 1 --threads 2
+pools=$((4 - $(grep -c 'is skipped: .' out)))
+table $((2 * pools)) 6
+prints '^.*, [0-9]* CPUs, 2 threads, vact .*; 3 jobs of 12 to 200 tiles of 50 to 500 us, [0-9]* tiles; medians of 1$'
+for machine in quiet busy; do
+    [ "$(grep -c "^| $machine | .* | [0-9.]* | [0-9.]* | [0-9.]* | [0-9.]* |$" out)" = $pools ] || fail "$machine: $(cat out)"
+    prints "^| $machine | vact | .* | 1.000 |$"
+done
+expect 0 "$threads" --jobs 1 --reps 1 --busy
+table $pools 6
+grep -q '^| quiet' out && fail '--busy measured the quiet machine'
+for program in "$gemm --only ^$" "$threads --jobs 1 --reps 1 --quiet"; do
+    $program >/dev/full 2>err && fail "a full standard output went unnoticed: $program"
+done
+finish
