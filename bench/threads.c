@@ -22,10 +22,7 @@
 /* A pool's threads may spin for a while after their work, and would take the next one's core. */
 #define PAUSE_MS 40
 
-/* The smallest and largest jobs of a SmolVLA prediction. */
-enum { FEWEST = 12, MOST = 200, MOST_JOBS = 100000, MOST_REPS = 101, MOST_CPUS = 1024 };
-#define SHORTEST_US 50.0
-#define LONGEST_US  500.0
+enum { MOST_JOBS = 100000, MOST_REPS = 101, MOST_CPUS = 1024 };
 
 typedef struct job {
     int tiles;
@@ -34,6 +31,8 @@ typedef struct job {
 
 typedef struct options {
     int32_t jobs, reps, threads;
+    const char *tiles_text, *us_text;
+    int32_t *tiles, *us; /* [2]: the least and the most of a job, and microseconds of a tile */
     bool quiet, busy;
 } options;
 
@@ -88,8 +87,8 @@ static bool make_jobs(bench *b)
     uint64_t state = 1;
     b->jobs = malloc((size_t)b->options->jobs * sizeof *b->jobs);
     for (int i = 0; b->jobs && i < b->options->jobs; i++) {
-        b->jobs[i].tiles = (int)pick(&state, FEWEST, MOST + 1);
-        b->jobs[i].steps = (size_t)(rate * pick(&state, SHORTEST_US, LONGEST_US)) + 1;
+        b->jobs[i].tiles = (int)pick(&state, b->options->tiles[0], b->options->tiles[1] + 1);
+        b->jobs[i].steps = (size_t)(rate * pick(&state, b->options->us[0], b->options->us[1])) + 1;
         b->tiles += b->jobs[i].tiles;
     }
     return b->jobs != NULL;
@@ -181,11 +180,10 @@ static bool bench_all(bench *b)
     const options *o = b->options;
     const bool both = o->quiet == o->busy;
     char model[128];
-    printf("%s, %d CPUs, %d thread%s, vact %s; %d jobs of %d to %d tiles of %.0f to %.0f us, %lld tiles; medians of "
-           "%d\n\n",
-           vact_cpu_model(model, sizeof model, "/proc/cpuinfo"), vact_cpu_count(), o->threads,
-           o->threads == 1 ? "" : "s", VACT_VERSION, o->jobs, FEWEST, MOST, SHORTEST_US, LONGEST_US,
-           (long long)b->tiles, o->reps);
+    printf("%s, %d CPUs, %d thread%s, vact %s; ", vact_cpu_model(model, sizeof model, "/proc/cpuinfo"),
+           vact_cpu_count(), o->threads, o->threads == 1 ? "" : "s", VACT_VERSION);
+    printf("%d jobs of %d to %d tiles of %d to %d us, %lld tiles; medians of %d\n\n", o->jobs, o->tiles[0], o->tiles[1],
+           o->us[0], o->us[1], (long long)b->tiles, o->reps);
     printf("| machine | pool | best ms | ms | CPU ms | vact / it |\n|---|---|---|---|---|---|\n");
     if (both || o->quiet) {
         if (!measure_all(b))
@@ -214,30 +212,28 @@ static const cli_command command = {
     run,
 };
 
-static int run(int argc, char **argv)
+/* Two whole numbers, the second not below the first; NULL after a complaint. */
+static int32_t *take_range(vact_arena *arena, const char *what, const char *text, int32_t most)
 {
-    options o = { .jobs = 300, .reps = 5, .threads = 0 };
-    const cli_option known[] = {
-        { "jobs", 0, CLI_INT, &o.jobs, "<n>", "one after the other (default: 300)", 1, MOST_JOBS, NULL },
-        { "reps", 0, CLI_INT, &o.reps, "<n>", "measurements of each pool (default: 5)", 1, MOST_REPS, NULL },
-        { "threads", 't', CLI_INT, &o.threads, "<n>", "threads of each pool (default: the CPUs there are)", 0, 1024,
-          NULL },
-        { "quiet", 0, CLI_FLAG, &o.quiet, NULL, "the machine as it is (default: both)", 0, 0, NULL },
-        { "busy", 0, CLI_FLAG, &o.busy, NULL, "with a busy process on every CPU (default: both)", 0, 0, NULL },
-        { 0 },
-    };
-    const int operands = cli_parse(&command, known, argc, argv, NULL, 0);
-    if (operands < 0)
-        return cli_parse_exit(operands);
-    if (o.threads == 0)
-        o.threads = vact_cpu_count();
+    int32_t *range = NULL;
+    const int n = cli_ints(what, text, arena, &range);
+    if (n == 2 && range[0] >= 1 && range[0] <= range[1] && range[1] <= most)
+        return range;
+    if (n >= 0)
+        cli_fail_usage(&command, "option --%s is \"%s\", expected two numbers from 1 to %d, the least and the most",
+                       what, text, most);
+    return NULL;
+}
+
+static int measure_pools(const options *o)
+{
     static bench b;
-    b.options = &o;
+    b.options = o;
     vact_kernels_init(&b.kernels, vact_cpu_isa());
     if (!make_jobs(&b))
-        return cli_fail("out of memory for %d jobs", o.jobs);
+        return cli_fail("out of memory for %d jobs", o->jobs);
     for (int i = 0; i < BENCH_POOLS; i++) {
-        b.wanted[i] = bench_pools[i].open(&bench_pools[i], o.threads);
+        b.wanted[i] = bench_pools[i].open(&bench_pools[i], o->threads);
         if (!b.wanted[i])
             printf("%s is skipped: %s\n\n", bench_pools[i].name, bench_pools[i].missing);
     }
@@ -247,6 +243,33 @@ static int run(int argc, char **argv)
             bench_pools[i].close(&bench_pools[i]);
     free(b.jobs);
     return ok ? CLI_OK : CLI_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    options o = { .jobs = 300, .reps = 5, .tiles_text = "12,200", .us_text = "50,500" };
+    const cli_option known[] = {
+        { "jobs", 0, CLI_INT, &o.jobs, "<n>", "one after the other (default: 300)", 1, MOST_JOBS, NULL },
+        { "reps", 0, CLI_INT, &o.reps, "<n>", "measurements of each pool (default: 5)", 1, MOST_REPS, NULL },
+        { "threads", 't', CLI_INT, &o.threads, "<n>", "threads of each pool (default: the CPUs there are)", 0, 1024,
+          NULL },
+        { "tiles", 0, CLI_TEXT, &o.tiles_text, "<low,high>", "of a job (default: 12,200, as in SmolVLA)", 0, 0, NULL },
+        { "us", 0, CLI_TEXT, &o.us_text, "<low,high>", "microseconds of a tile (default: 50,500)", 0, 0, NULL },
+        { "quiet", 0, CLI_FLAG, &o.quiet, NULL, "the machine as it is (default: both)", 0, 0, NULL },
+        { "busy", 0, CLI_FLAG, &o.busy, NULL, "with a busy process on every CPU (default: both)", 0, 0, NULL },
+        { 0 },
+    };
+    const int operands = cli_parse(&command, known, argc, argv, NULL, 0);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (o.threads == 0)
+        o.threads = vact_cpu_count();
+    vact_arena arena = { 0 };
+    o.tiles = take_range(&arena, "tiles", o.tiles_text, 100000);
+    o.us = o.tiles ? take_range(&arena, "us", o.us_text, 1000000) : NULL;
+    const int code = o.us ? measure_pools(&o) : CLI_USAGE;
+    vact_arena_free(&arena);
+    return code;
 }
 
 int main(int argc, char **argv)

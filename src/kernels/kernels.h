@@ -13,10 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VACT_PANEL      16  /* columns of a packed panel */
-#define VACT_CEILING    192 /* values of the ceilings' loops */
-#define VACT_CEILING_A  3
-#define VACT_CEILING_B  (-2)
+#define VACT_PANEL      16 /* columns of a packed panel */
 #define VACT_INT8_BLOCK 32 /* values of a weight row that share a scale, where products are of integers */
 
 /* Rows made by `quantize`: codes, ldq from row to row; sums, ldsums from row to row; a scale each. */
@@ -110,6 +107,11 @@ typedef struct vact_kernels {
     void (*fma_ceiling)(float *values, size_t steps);
     void (*dot_ceiling)(int32_t *values, size_t steps);
 } vact_kernels;
+
+/* Of the ceilings' loops: values, and the bytes that dot_ceiling multiplies. */
+#define VACT_CEILING   192
+#define VACT_CEILING_A 3
+#define VACT_CEILING_B (-2)
 
 /* Fills the table with the highest versions up to isa, a level that vact_cpu_has. */
 void vact_kernels_init(vact_kernels *kernels, vact_isa isa);

@@ -34,11 +34,15 @@ done
 expect 0 "$gemm" --only '^evo1 256x896x896$' --reps 1 --threads 1
 table 1 14
 prints '^|vla_adapter projector fc3, head task k v; evo1 projector fc2|256|896|896|'
-expect 0 "$gemm" --only '^no such policy' --reps 1
+prints ', medians of 1$'
+expect 0 "$gemm" --only '^no such policy' --reps 1 --best
+prints ', best of 1$'
 table 0 14
 
 expect 0 "$threads" --help
 prints '^usage: threads '
+complains 2 'vact: option --us is "5,1", expected two numbers from 1 to 1000000, the least and the most' "$threads" --us 5,1
+complains 2 'vact: option --tiles is "5", expected two numbers from 1 to 100000, the least and the most' "$threads" --tiles 5
 expect 0 "$threads" --jobs 3 --reps 1 --threads 2
 pools=$((4 - $(grep -c 'is skipped: .' out)))
 table $((2 * pools)) 6
@@ -47,6 +51,8 @@ for machine in quiet busy; do
     [ "$(grep -c "^| $machine | .* | [0-9.]* | [0-9.]* | [0-9.]* | [0-9.]* |$" out)" = $pools ] || fail "$machine: $(cat out)"
     prints "^| $machine | vact | .* | 1.000 |$"
 done
+expect 0 "$threads" --jobs 7 --reps 1 --quiet --tiles 5,5 --us 1,2
+prints '; 7 jobs of 5 to 5 tiles of 1 to 2 us, 35 tiles; '
 expect 0 "$threads" --jobs 1 --reps 1 --busy
 table $pools 6
 grep -q '^| quiet' out && fail '--busy measured the quiet machine'
