@@ -1,7 +1,8 @@
 #!/bin/sh
 # gemm and threads from outside, on little: the form of their tables, with whatever rivals this machine has. That each
-# rival computes the product, and each pool every tile, they check themselves. test_rivals.sh GEMM THREADS
-gemm=$1 threads=$2
+# rival computes the product, and each pool every tile, they check themselves. test_rivals.sh GEMM THREADS VACT
+gemm=$1 threads=$2 vact=$3
+peer=$(cd "$(dirname "$0")/../../bench" && pwd)/peer.sh
 . "$(dirname "$0")/../cli/expect.sh"
 
 # table ROWS COLUMNS: a Markdown table of so many rows below its head, with as many columns in each
@@ -59,4 +60,22 @@ grep -q '^| quiet' out && fail '--busy measured the quiet machine'
 for program in "$gemm --only ^$" "$threads --jobs 1 --reps 1 --quiet"; do
     $program >/dev/full 2>err && fail "a full standard output went unnoticed: $program"
 done
+
+# peer.sh, with something that talks like vla.cpp and takes as many ms as it has views, times the round squared
+cat >vla-bench <<'PEER'
+#!/bin/sh
+echo x >>rounds.$4
+r=$(wc -l <rounds.$4)
+echo "vla: threads $VLA_N_THREADS"
+echo "m.gguf: min $(($4 * r * r)).5 ms  p50 9.0 ms  p90 9.0 ms  vision 1.0 ms  ($4 views)"
+PEER
+chmod +x vla-bench
+expect 0 "$vact" synth smolvla --size tiny -o m.gguf
+expect 0 sh "$peer" ./vla-bench "$vact" m.gguf 3 1 '1 3'
+table 2 4
+prints '^| 1 | 4.5 | [0-9.]* | [0-9.e-]* |$'
+prints '^| 3 | 12.5 | [0-9.]* | [0-9.e-]* |$'
+expect 1 sh "$peer" false "$vact" m.gguf 1 1 1
+[ "$(cat err)" = 'vla-bench printed no time: run it by hand to see why' ] || fail "a peer that fails: $(cat err)"
+expect 2 sh "$peer" ./vla-bench
 finish
