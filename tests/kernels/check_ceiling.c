@@ -1,4 +1,5 @@
-/* The ceilings' loops do every step of every value: one that is merged or made only once would promise too much. */
+/* The ceilings' loops do every step to every value, as their rates count them. That no product is made once for all steps
+ * is not seen here but in rates that a processor can have. */
 #include "check.h"
 
 void test_ceilings_do_the_work_they_count(void **state)
