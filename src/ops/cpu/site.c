@@ -11,7 +11,7 @@
 enum {
     NB = 64,   /* most output channels of a tile */
     MB = 512,  /* most rows of a tile */
-    TILES = 4, /* for each thread, or tiles get smaller: threads should end together */
+    TILES = 8, /* for each thread, or tiles get smaller: threads should end together */
     LINE = 64,
     NORM_ROWS = 8,
 };
@@ -130,7 +130,9 @@ static void site_tile(void *context, int tile, int thread)
     float *panel = vact_cpu_scratch(job->cpu, thread), *products = panel + (size_t)site->x.cols * VACT_PANEL;
     float *others = other ? products + rows * channels : NULL;
     for (int32_t at = first; at < end; at += VACT_PANEL) {
-        const uint8_t *next = whole_panel(w, at + VACT_PANEL);
+        /* Behind the tile's own panels, those of a tile that this thread may well claim next. */
+        const int32_t behind = at + VACT_PANEL < end ? at + VACT_PANEL : end + (job->cpu->threads - 1) * channels;
+        const uint8_t *next = whole_panel(w, behind);
         multiply(job, products + (at - first), a, rows, panel, w, at, other ? whole_panel(other, at) : next);
         if (other)
             multiply(job, others + (at - first), a, rows, panel, other, at, next);
