@@ -86,7 +86,8 @@ typedef struct vact_settings {
     int32_t denoise_steps; /* 1..1000; 0: the file's own number */
     int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: VACT_DEFAULT_VIEWS */
     bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
-    const char *isa;       /* highest instruction set to use, "scalar", "avx2" or "neon"; NULL: the best here */
+    const char *isa;       /* highest instruction set to use: "scalar"; x86-64: "avx2", "avxvnni", "avx512"; 64-bit Arm:
+                              "neon", "dotprod", "i8mm"; NULL: the best here */
     const char *tokenizer; /* for vact_model_open: a tokenizer.json or GGUF file to read text with; NULL: the
                               checkpoint's own, if any */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */

@@ -11,10 +11,14 @@
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 static const char *const isa_names[VACT_ISA_END] = {
-    [VACT_ISA_SCALAR] = "scalar", [VACT_ISA_AVX2] = "avx2", [VACT_ISA_NEON] = "neon"
+    [VACT_ISA_SCALAR] = "scalar", [VACT_ISA_AVX2] = "avx2", [VACT_ISA_AVXVNNI] = "avxvnni",
+    [VACT_ISA_AVX512] = "avx512", [VACT_ISA_NEON] = "neon", [VACT_ISA_DOTPROD] = "dotprod",
+    [VACT_ISA_I8MM] = "i8mm",
 };
 
 const char *vact_isa_name(vact_isa isa)
@@ -30,37 +34,74 @@ int vact_isa_from_name(const char *name)
     return -1;
 }
 
-static bool has_avx2(void)
+static bool all(unsigned long word, unsigned long bits)
 {
-#if defined(__x86_64__)
-    const unsigned leaf1 = bit_FMA | bit_F16C | bit_OSXSAVE | bit_AVX;
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & leaf1) != leaf1)
-        return false;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
-        return false;
-    /* The processor has it; does the system save the upper halves of the registers? */
-    unsigned low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    const unsigned xmm_and_ymm = 6;
-    return (low & xmm_and_ymm) == xmm_and_ymm;
-#else
-    return false;
-#endif
+    return (word & bits) == bits;
 }
 
-static bool has_neon(void)
+/* Bits as the manuals number them: <cpuid.h> has no names for some, and other processors no such header. */
+unsigned vact_cpuid_levels(const vact_cpuid *words)
 {
-#if defined(__aarch64__)
-    return true;
+    const unsigned fma = 1u << 12, avx = 1u << 28, f16c = 1u << 29;                           /* leaf 1, ecx */
+    const unsigned avx2 = 1u << 5, f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31; /* leaf 7, ebx */
+    const unsigned avx512_vnni = 1u << 11;                                                    /* leaf 7, ecx */
+    const unsigned avx_vnni = 1u << 4;                                                        /* leaf 7.1, eax */
+    /* A processor that has the instructions is not enough: the system has to save the registers they use. */
+    const unsigned ymm = 1u << 1 | 1u << 2, zmm = ymm | 1u << 5 | 1u << 6 | 1u << 7;
+
+    unsigned levels = 1u << VACT_ISA_SCALAR;
+    if (!all(words->leaf1_c, fma | avx | f16c) || !all(words->leaf7_b, avx2) || !all(words->saved, ymm))
+        return levels;
+    levels |= 1u << VACT_ISA_AVX2;
+    if (all(words->leaf7_1_a, avx_vnni))
+        levels |= 1u << VACT_ISA_AVXVNNI;
+    if (all(words->leaf7_b, f | dq | bw | vl) && all(words->leaf7_c, avx512_vnni) && all(words->saved, zmm))
+        levels |= 1u << VACT_ISA_AVX512;
+    return levels;
+}
+
+/* As Linux numbers them. */
+unsigned vact_hwcap_levels(unsigned long hwcap, unsigned long hwcap2)
+{
+    const unsigned long dotprod = 1ul << 20, i8mm = 1ul << 13;
+
+    unsigned levels = 1u << VACT_ISA_SCALAR | 1u << VACT_ISA_NEON;
+    if (!all(hwcap, dotprod))
+        return levels;
+    levels |= 1u << VACT_ISA_DOTPROD;
+    if (all(hwcap2, i8mm))
+        levels |= 1u << VACT_ISA_I8MM;
+    return levels;
+}
+
+static unsigned cpu_levels(void)
+{
+#if defined(__x86_64__)
+    vact_cpuid words = { 0 };
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(1, &a, &b, &c, &d))
+        words.leaf1_c = c;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+        words.leaf7_b = b;
+        words.leaf7_c = c;
+        if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
+            words.leaf7_1_a = a;
+    }
+    if (words.leaf1_c & bit_OSXSAVE)
+        __asm__ volatile("xgetbv" : "=a"(words.saved), "=d"(d) : "c"(0));
+    return vact_cpuid_levels(&words);
+#elif defined(__aarch64__) && defined(__linux__)
+    return vact_hwcap_levels(getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+#elif defined(__aarch64__)
+    return vact_hwcap_levels(0, 0);
 #else
-    return false;
+    return 1u << VACT_ISA_SCALAR;
 #endif
 }
 
 bool vact_cpu_has(vact_isa isa)
 {
-    return isa == VACT_ISA_SCALAR || (isa == VACT_ISA_AVX2 && has_avx2()) || (isa == VACT_ISA_NEON && has_neon());
+    return cpu_levels() >> isa & 1;
 }
 
 vact_isa vact_cpu_isa(void)

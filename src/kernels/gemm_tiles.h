@@ -1,5 +1,4 @@
-/* What the gemm files of the instruction sets share: tiles of 1 to 6 rows by one or more panels, unrolled, and the way
- * through a product.
+/* What the gemm files of the instruction sets share: tiles of rows by panels, unrolled, and the way through a product.
  *
  * A file defines, for row i and panel p of a tile: DECLARE(i, p) its accumulators, ZERO(i, p) and LOAD(i, p) their
  * start, STORE(i, p) their end; PANEL(p), the registers that hold a row of panel p; SPREAD(i), the value a##i[at];
@@ -11,12 +10,18 @@
 
 #include "kernels/kernels.h"
 
-#define ROWS_1(X, panels) X(0, panels)
-#define ROWS_2(X, panels) ROWS_1(X, panels) X(1, panels)
-#define ROWS_3(X, panels) ROWS_2(X, panels) X(2, panels)
-#define ROWS_4(X, panels) ROWS_3(X, panels) X(3, panels)
-#define ROWS_5(X, panels) ROWS_4(X, panels) X(4, panels)
-#define ROWS_6(X, panels) ROWS_5(X, panels) X(5, panels)
+#define ROWS_1(X, panels)  X(0, panels)
+#define ROWS_2(X, panels)  ROWS_1(X, panels) X(1, panels)
+#define ROWS_3(X, panels)  ROWS_2(X, panels) X(2, panels)
+#define ROWS_4(X, panels)  ROWS_3(X, panels) X(3, panels)
+#define ROWS_5(X, panels)  ROWS_4(X, panels) X(4, panels)
+#define ROWS_6(X, panels)  ROWS_5(X, panels) X(5, panels)
+#define ROWS_7(X, panels)  ROWS_6(X, panels) X(6, panels)
+#define ROWS_8(X, panels)  ROWS_7(X, panels) X(7, panels)
+#define ROWS_9(X, panels)  ROWS_8(X, panels) X(8, panels)
+#define ROWS_10(X, panels) ROWS_9(X, panels) X(9, panels)
+#define ROWS_11(X, panels) ROWS_10(X, panels) X(10, panels)
+#define ROWS_12(X, panels) ROWS_11(X, panels) X(11, panels)
 
 #define COLUMNS_1(X, i) X(i, 0)
 #define COLUMNS_2(X, i) COLUMNS_1(X, i) X(i, 1)

@@ -5,11 +5,19 @@ void vact_kernels_init(vact_kernels *kernels, vact_isa isa)
 {
     vact_kernels_init_c(kernels);
 #if defined(__x86_64__)
-    if (isa == VACT_ISA_AVX2)
+    if (isa >= VACT_ISA_AVX2)
         vact_kernels_init_avx2(kernels);
+    if (isa == VACT_ISA_AVXVNNI)
+        vact_kernels_init_avxvnni(kernels);
+    if (isa == VACT_ISA_AVX512)
+        vact_kernels_init_avx512(kernels);
 #elif defined(__aarch64__)
-    if (isa == VACT_ISA_NEON)
+    if (isa >= VACT_ISA_NEON)
         vact_kernels_init_neon(kernels);
+    if (isa >= VACT_ISA_DOTPROD)
+        vact_kernels_init_dotprod(kernels);
+    if (isa >= VACT_ISA_I8MM)
+        vact_kernels_init_i8mm(kernels);
 #else
     (void)isa;
 #endif

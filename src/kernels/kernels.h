@@ -119,6 +119,10 @@ void vact_kernels_init(vact_kernels *kernels, vact_isa isa);
 /* Setters of the levels, each overwriting what it has faster (called by vact_kernels_init). */
 void vact_kernels_init_c(vact_kernels *kernels);
 void vact_kernels_init_avx2(vact_kernels *kernels);
+void vact_kernels_init_avxvnni(vact_kernels *kernels);
+void vact_kernels_init_avx512(vact_kernels *kernels);
 void vact_kernels_init_neon(vact_kernels *kernels);
+void vact_kernels_init_dotprod(vact_kernels *kernels);
+void vact_kernels_init_i8mm(vact_kernels *kernels);
 
 #endif

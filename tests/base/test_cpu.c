@@ -18,25 +18,132 @@ static void test_isa_names_round_trip(void **state)
         assert_int_equal(vact_isa_from_name(vact_isa_name((vact_isa)isa)), isa);
     assert_string_equal(vact_isa_name(VACT_ISA_SCALAR), "scalar");
     assert_string_equal(vact_isa_name(VACT_ISA_AVX2), "avx2");
+    assert_string_equal(vact_isa_name(VACT_ISA_AVXVNNI), "avxvnni");
+    assert_string_equal(vact_isa_name(VACT_ISA_AVX512), "avx512");
     assert_string_equal(vact_isa_name(VACT_ISA_NEON), "neon");
+    assert_string_equal(vact_isa_name(VACT_ISA_DOTPROD), "dotprod");
+    assert_string_equal(vact_isa_name(VACT_ISA_I8MM), "i8mm");
     assert_int_equal(vact_isa_from_name("avx"), -1);
     assert_int_equal(vact_isa_from_name(""), -1);
     assert_int_equal(vact_isa_from_name("AVX2"), -1);
+}
+
+static void test_isa_names_are_listed_in_their_order(void **state)
+{
+    (void)state;
+    char list[128] = "";
+    for (int isa = VACT_ISA_SCALAR; isa < VACT_ISA_END; isa++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", isa ? ", " : "",
+                 vact_isa_name((vact_isa)isa));
+    assert_string_equal(list, VACT_ISA_NAMES);
 }
 
 static void test_isa_is_what_the_compiler_says(void **state)
 {
     (void)state;
 #if defined(__x86_64__)
-    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    assert_int_equal(vact_cpu_isa(), avx2 ? VACT_ISA_AVX2 : VACT_ISA_SCALAR);
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512vnni");
+    assert_int_equal(vact_cpu_has(VACT_ISA_AVX2), avx2);
+    assert_int_equal(vact_cpu_has(VACT_ISA_AVX512), avx512);
     assert_false(vact_cpu_has(VACT_ISA_NEON));
 #elif defined(__aarch64__)
-    assert_int_equal(vact_cpu_isa(), VACT_ISA_NEON);
+    assert_true(vact_cpu_has(VACT_ISA_NEON));
     assert_false(vact_cpu_has(VACT_ISA_AVX2));
 #endif
     assert_true(vact_cpu_has(VACT_ISA_SCALAR));
     assert_true(vact_cpu_has(vact_cpu_isa()));
+    for (int isa = (int)vact_cpu_isa() + 1; isa < VACT_ISA_END; isa++)
+        assert_false(vact_cpu_has((vact_isa)isa));
+}
+
+/* ---- processors that are not here ---- */
+
+#define SET(name) (1u << VACT_ISA_##name)
+
+/* What cpuid answers there, from libcpuid's collection of dumps (anrieff/libcpuid, tests/). The registers that the
+ * system saves are all those that the processor can save (leaf 13). */
+static void test_levels_of_known_x86_processors(void **state)
+{
+    static const struct {
+        const char *name;
+        vact_cpuid words;
+        unsigned levels;
+    } processors[] = {
+        { "Core i7-2600, Sandy Bridge", { 0x1fbae3ff, 0, 0, 0, 0x7 }, SET(SCALAR) },
+        { "Core i7-4770, Haswell", { 0x7ffafbff, 0x000027ab, 0, 0, 0x7 }, SET(SCALAR) | SET(AVX2) },
+        { "Ryzen 9 5950X, Zen 3", { 0x7ed8320b, 0x219c97a9, 0x0040068c, 0, 0x207 }, SET(SCALAR) | SET(AVX2) },
+        { "Core i9-7900X, Skylake-X, no VNNI", { 0x7ffefbbf, 0xd39ffffb, 0, 0, 0xff }, SET(SCALAR) | SET(AVX2) },
+        { "Core i7-1065G7, Ice Lake",
+          { 0x7ffafbbf, 0xf2bf27ef, 0x40405f4e, 0, 0x2e7 },
+          SET(SCALAR) | SET(AVX2) | SET(AVX512) },
+        { "Ryzen 9 7900X, Zen 4",
+          { 0x7ef8320b, 0xf1bf97a9, 0x00405fce, 0x00000020, 0x2e7 },
+          SET(SCALAR) | SET(AVX2) | SET(AVX512) },
+        { "Core i9-12900K, Alder Lake",
+          { 0x7ffafbff, 0x239ca7eb, 0x98c027ac, 0x00400810, 0x207 },
+          SET(SCALAR) | SET(AVX2) | SET(AVXVNNI) },
+        { "Core Ultra 7 155H, Meteor Lake",
+          { 0x7ffafbff, 0x239c27eb, 0x994007ac, 0x40400910, 0x207 },
+          SET(SCALAR) | SET(AVX2) | SET(AVXVNNI) },
+        { "Ryzen 9 9950X, Zen 5",
+          { 0x7ed8320b, 0xf1bf97ab, 0x19405fce, 0x00000030, 0x2e7 },
+          SET(SCALAR) | SET(AVX2) | SET(AVXVNNI) | SET(AVX512) },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof processors / sizeof *processors; i++) {
+        const unsigned levels = vact_cpuid_levels(&processors[i].words);
+        if (levels != processors[i].levels)
+            print_error("%s\n", processors[i].name);
+        assert_int_equal(levels, processors[i].levels);
+    }
+}
+
+static void test_every_word_counts(void **state)
+{
+    (void)state;
+    const vact_cpuid zen5 = { 0x7ed8320b, 0xf1bf97ab, 0x19405fce, 0x00000030, 0x2e7 };
+    static const struct {
+        unsigned leaf1_c, leaf7_b, leaf7_c, leaf7_1_a, saved; /* bits to take away */
+        unsigned levels;                                      /* that go with them */
+    } without[] = {
+        { .leaf1_c = 1u << 12, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) }, /* FMA */
+        { .leaf1_c = 1u << 28, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) }, /* AVX */
+        { .leaf1_c = 1u << 29, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) }, /* F16C */
+        { .leaf7_b = 1u << 5, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) },  /* AVX2 */
+        { .leaf7_b = 1u << 16, .levels = SET(AVX512) },                            /* AVX512F */
+        { .leaf7_b = 1u << 17, .levels = SET(AVX512) },                            /* AVX512DQ */
+        { .leaf7_b = 1u << 30, .levels = SET(AVX512) },                            /* AVX512BW */
+        { .leaf7_b = 1u << 31, .levels = SET(AVX512) },                            /* AVX512VL */
+        { .leaf7_c = 1u << 11, .levels = SET(AVX512) },                            /* AVX512-VNNI */
+        { .leaf7_1_a = 1u << 4, .levels = SET(AVXVNNI) },                          /* AVX-VNNI */
+        { .saved = 1u << 1, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) },    /* xmm */
+        { .saved = 1u << 2, .levels = SET(AVX2) | SET(AVXVNNI) | SET(AVX512) },    /* upper halves of ymm */
+        { .saved = 1u << 5, .levels = SET(AVX512) },                               /* masks */
+        { .saved = 1u << 6, .levels = SET(AVX512) },                               /* upper halves of zmm */
+        { .saved = 1u << 7, .levels = SET(AVX512) },                               /* zmm16 to zmm31 */
+    };
+    const unsigned whole = vact_cpuid_levels(&zen5);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        const vact_cpuid words = { zen5.leaf1_c & ~without[i].leaf1_c, zen5.leaf7_b & ~without[i].leaf7_b,
+                                   zen5.leaf7_c & ~without[i].leaf7_c, zen5.leaf7_1_a & ~without[i].leaf7_1_a,
+                                   zen5.saved & ~without[i].saved };
+        assert_int_equal(vact_cpuid_levels(&words), whole & ~without[i].levels);
+    }
+}
+
+/* Bits of Linux's arch/arm64/include/uapi/asm/hwcap.h: sdot is bit 20 of the first word, smmla bit 13 of the second. */
+static void test_levels_of_arm_processors(void **state)
+{
+    (void)state;
+    const unsigned long all_but_dotprod = ~(1ul << 20), all_but_i8mm = ~(1ul << 13);
+    assert_int_equal(vact_hwcap_levels(0xff, 0), SET(SCALAR) | SET(NEON)); /* Cortex-A72 */
+    assert_int_equal(vact_hwcap_levels(1ul << 20, 0), SET(SCALAR) | SET(NEON) | SET(DOTPROD));
+    assert_int_equal(vact_hwcap_levels(~0ul, all_but_i8mm), SET(SCALAR) | SET(NEON) | SET(DOTPROD));
+    assert_int_equal(vact_hwcap_levels(~0ul, 1ul << 13), SET(SCALAR) | SET(NEON) | SET(DOTPROD) | SET(I8MM));
+    assert_int_equal(vact_hwcap_levels(all_but_dotprod, ~0ul), SET(SCALAR) | SET(NEON));
 }
 
 static void test_count_is_at_least_one(void **state)
@@ -172,7 +279,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_isa_names_round_trip),
+        cmocka_unit_test(test_isa_names_are_listed_in_their_order),
         cmocka_unit_test(test_isa_is_what_the_compiler_says),
+        cmocka_unit_test(test_levels_of_known_x86_processors),
+        cmocka_unit_test(test_every_word_counts),
+        cmocka_unit_test(test_levels_of_arm_processors),
         cmocka_unit_test(test_count_is_at_least_one),
         cmocka_unit_test(test_v2_quota_is_the_least_of_the_group_and_its_parents),
         cmocka_unit_test(test_v1_quota_is_read),
