@@ -20,8 +20,6 @@
 #define ROWS_8(X, panels)  ROWS_7(X, panels) X(7, panels)
 #define ROWS_9(X, panels)  ROWS_8(X, panels) X(8, panels)
 #define ROWS_10(X, panels) ROWS_9(X, panels) X(9, panels)
-#define ROWS_11(X, panels) ROWS_10(X, panels) X(10, panels)
-#define ROWS_12(X, panels) ROWS_11(X, panels) X(11, panels)
 
 #define COLUMNS_1(X, i) X(i, 0)
 #define COLUMNS_2(X, i) COLUMNS_1(X, i) X(i, 1)

@@ -24,16 +24,39 @@ static struct buffer {
 } buffers[BUFFERS];
 static size_t buffer_count;
 
-static vact_kernels tables[VACT_ISA_END];
+enum { EMULATED = 2 };
+
+static vact_kernels tables[VACT_ISA_END + EMULATED];
+static int native; /* tables before the emulated ones */
+
+/* Levels that this processor may lack, on the instructions of AVX2 (emulated.h). */
+#ifdef CHECK_EMULATED
+void emulated_init_avxvnni(vact_kernels *kernels);
+void emulated_init_avx512(vact_kernels *kernels);
+
+static int add_emulated(int count)
+{
+    static void (*const init[EMULATED])(vact_kernels *) = { emulated_init_avxvnni, emulated_init_avx512 };
+    for (int i = 0; i < EMULATED && vact_cpu_has(VACT_ISA_AVX2); i++, count++) {
+        vact_kernels_init(&tables[count], VACT_ISA_AVX2);
+        init[i](&tables[count]);
+    }
+    return count;
+}
+#else
+static int add_emulated(int count)
+{
+    return count;
+}
+#endif
 
 int check_levels(void)
 {
-    int count = 0;
-
+    native = 0;
     for (int isa = 0; isa < VACT_ISA_END; isa++)
         if (vact_cpu_has((vact_isa)isa))
-            vact_kernels_init(&tables[count++], (vact_isa)isa);
-    return count;
+            vact_kernels_init(&tables[native++], (vact_isa)isa);
+    return add_emulated(native);
 }
 
 const vact_kernels *check_level(int level)
@@ -43,7 +66,9 @@ const vact_kernels *check_level(int level)
 
 const char *check_level_name(int level)
 {
-    return vact_isa_name(tables[level].isa);
+    static char name[32];
+    snprintf(name, sizeof name, "%s%s", vact_isa_name(tables[level].isa), level < native ? "" : " (emulated)");
+    return name;
 }
 
 static void release(void)
@@ -238,5 +263,5 @@ double check_nanoseconds(void)
 
 void check_report(int level, const char *name, double scalar, double fast)
 {
-    printf("%-8s %-28s %10.1f ns %7.1fx scalar\n", check_level_name(level), name, fast, scalar / fast);
+    printf("%-18s %-28s %10.1f ns %7.1fx scalar\n", check_level_name(level), name, fast, scalar / fast);
 }

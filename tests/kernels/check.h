@@ -30,7 +30,8 @@
 #define CHECK_UNIT  0x1p-24 /* half the distance from 1 to the next float: a rounding's relative error */
 #define CHECK_TINY  0x1p-149
 
-/* Fills the tables of the levels this CPU runs and counts them; 0 is the scalar one. */
+/* Fills the tables of the levels this CPU runs, and of those that are emulated on it, and counts them; 0 is the scalar
+ * one. */
 int check_levels(void);
 const vact_kernels *check_level(int level);
 const char *check_level_name(int level);

@@ -55,7 +55,10 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    const int highest = check_levels() - 1;
-    printf("seed %llu, levels up to %s\n", (unsigned long long)check_seed, check_level_name(highest));
+    const int levels = check_levels();
+    printf("seed %llu, levels:", (unsigned long long)check_seed);
+    for (int level = 0; level < levels; level++)
+        printf("%s %s", level ? "," : "", check_level_name(level));
+    printf("\n");
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

@@ -1,0 +1,18 @@
+/* Included before everything else in the sources of the levels above AVX2 when they are compiled a second time, for
+ * processors that lack them: SIMDe's functions, made of AVX2, take the place of the intrinsics, and names of their own
+ * keep these kernels apart from the library's. */
+#ifndef VACT_TESTS_KERNELS_EMULATED_H
+#define VACT_TESTS_KERNELS_EMULATED_H
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+/* AVX-VNNI's product is AVX512-VNNI's under another name. */
+#undef _mm256_dpbusd_avx_epi32
+#define _mm256_dpbusd_avx_epi32(sum, a, b) simde_mm256_dpbusd_epi32(sum, a, b)
+
+#define vact_kernels_init_avxvnni emulated_init_avxvnni
+#define vact_kernels_init_avx512  emulated_init_avx512
+#define vact_gemm_avx512          emulated_gemm_avx512
+
+#endif
