@@ -3,7 +3,8 @@
 # Accumulators that a compiler keeps in memory cost more than half the speed, and no test of results would notice.
 #
 # Of the members gemm_<level> and int8_<level> but the scalar ones, in functions called gemm or tile, it takes the loops
-# that contain no other loop and do a multiply-add: from the target of a jump backwards to the jump.
+# that contain no other loop and do a multiply-add: from the target of a jump backwards to the jump. (A jump back from
+# behind the function's return leads to rarely executed code, not around a loop.)
 set -eu
 objdump=$1 archive=$2
 "$objdump" -d --no-show-raw-insn "$archive" | awk '
@@ -13,7 +14,7 @@ function in_memory(line)
     return line ~ /\(%rsp|\[sp/ || (framed && line ~ /\(%rbp|\[x29/) ||
         (member ~ /^gemm/ && line ~ /^vmov.*,[^,%]*\([^()]*\)$|^st[a-z0-9]* [{ ]*[qvds][0-9]/)
 }
-function finish_function(    i, j, inner, n, multiplies)
+function finish_function(    i, j, inner, n, multiplies, returns)
 {
     for (i = 1; i <= jumps && name ~ /gemm|tile/; i++) {
         inner = 1
@@ -22,10 +23,12 @@ function finish_function(    i, j, inner, n, multiplies)
                 inner = 0
         if (!inner)
             continue
-        multiplies = 0
-        for (n = to[i]; n <= from[i]; n++)
+        multiplies = returns = 0
+        for (n = to[i]; n <= from[i]; n++) {
             multiplies += code[n] ~ /vfmadd|vpdp|vpmadd|fmla|sdot|smmla|smlal|sadalp/
-        if (!multiplies)
+            returns += code[n] ~ /^ret/
+        }
+        if (!multiplies || returns)
             continue
         loops[member]++
         for (n = to[i]; n <= from[i]; n++)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A block in the file is an f16 scale and its codes; a panel's is 16 float scales and 16 times the codes. */
-enum { BLOCK = 32, SCALE_BYTES = 2, SCALES_BYTES = 64 };
+enum { BLOCK = VACT_INT8_BLOCK, SCALE_BYTES = 2, SCALES_BYTES = 64 };
 enum { Q8_0_FILE_BYTES = 34, Q8_0_PANEL_BYTES = SCALES_BYTES + 512 };
 enum { Q4_0_FILE_BYTES = 18, Q4_0_PANEL_BYTES = SCALES_BYTES + 256 };
 

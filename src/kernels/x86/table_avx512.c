@@ -9,7 +9,7 @@ void vact_kernels_init_avx512(vact_kernels *kernels)
     kernels->gemm_rows = 10;
     kernels->gemm = vact_gemm_avx512;
     kernels->pack_int8[VACT_DTYPE_Q8_0] = vact_pack_int8_q8_0_vnni;
-    kernels->pack_int8[VACT_DTYPE_Q4_0] = vact_pack_int8_q4_0_vnni;
+    kernels->int8_rows = 4;
     kernels->gemm_int8[VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_avx512;
     kernels->gemm_int8[VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_avx512;
 }
