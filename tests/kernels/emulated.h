@@ -28,6 +28,10 @@ static inline __m512 emulated_cvtepi32_ps(__m512i x)
 #define vact_kernels_init_avx512  emulated_init_avx512
 #define vact_gemm_avx512          emulated_gemm_avx512
 
+#define vact_dot_ceiling_avxvnni emulated_dot_ceiling_avxvnni
+#define vact_dot_ceiling_avx512  emulated_dot_ceiling_avx512
+#define vact_fma_ceiling_avx512  emulated_fma_ceiling_avx512
+
 #define vact_gemm_int8_q8_0_avxvnni emulated_gemm_int8_q8_0_avxvnni
 #define vact_gemm_int8_q4_0_avxvnni emulated_gemm_int8_q4_0_avxvnni
 #define vact_gemm_int8_q8_0_avx512  emulated_gemm_int8_q8_0_avx512

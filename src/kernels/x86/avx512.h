@@ -15,4 +15,7 @@ void vact_gemm_int8_q8_0_avx512(float *c, size_t ldc, const vact_int8_rows *a, c
 void vact_gemm_int8_q4_0_avx512(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                                 int rows, int panels);
 
+void vact_fma_ceiling_avx512(float *values, size_t steps);
+void vact_dot_ceiling_avx512(int32_t *values, size_t steps);
+
 #endif

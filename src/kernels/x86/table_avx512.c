@@ -12,4 +12,6 @@ void vact_kernels_init_avx512(vact_kernels *kernels)
     kernels->int8_rows = 4;
     kernels->gemm_int8[VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_avx512;
     kernels->gemm_int8[VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_avx512;
+    kernels->fma_ceiling = vact_fma_ceiling_avx512;
+    kernels->dot_ceiling = vact_dot_ceiling_avx512;
 }

@@ -9,4 +9,5 @@ void vact_kernels_init_avxvnni(vact_kernels *kernels)
     kernels->int8_rows = 6; /* two tiles of three, three of two */
     kernels->gemm_int8[VACT_DTYPE_Q8_0] = vact_gemm_int8_q8_0_avxvnni;
     kernels->gemm_int8[VACT_DTYPE_Q4_0] = vact_gemm_int8_q4_0_avxvnni;
+    kernels->dot_ceiling = vact_dot_ceiling_avxvnni;
 }

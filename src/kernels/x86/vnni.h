@@ -17,4 +17,6 @@ void vact_gemm_int8_q8_0_avxvnni(float *c, size_t ldc, const vact_int8_rows *a, 
 void vact_gemm_int8_q4_0_avxvnni(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                                  int rows, int panels);
 
+void vact_dot_ceiling_avxvnni(int32_t *values, size_t steps);
+
 #endif
