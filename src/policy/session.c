@@ -12,7 +12,7 @@ static vact_status open_device(vact_session *s, vact_error *err)
 {
     vact_kernels_init(&s->kernels, (vact_isa)vact_isa_from_name(s->settings.isa));
     return s->settings.reference ? vact_reference_open(&s->device, &s->kernels, err)
-                                 : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, err);
+                                 : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, false, err);
 }
 
 /* What stays between requests: the architecture's tables and caches, then the policy's own buffers. */

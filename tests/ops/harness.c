@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const ops_target ops_reference = { "reference", true, VACT_ISA_SCALAR, 1 };
+const ops_target ops_reference = { "reference", true, VACT_ISA_SCALAR, 1, false };
 
 static vact_arena memory;
 static char text[200];
@@ -22,7 +22,7 @@ size_t ops_cpus(ops_target *out, int threads)
     size_t count = 0;
     for (int isa = 0; isa < VACT_ISA_END; isa++)
         if (vact_cpu_has((vact_isa)isa))
-            out[count++] = (ops_target){ vact_isa_name((vact_isa)isa), false, (vact_isa)isa, threads };
+            out[count++] = (ops_target){ vact_isa_name((vact_isa)isa), false, (vact_isa)isa, threads, false };
     return count;
 }
 
@@ -58,7 +58,7 @@ void ops_run(const ops_target *target, ops_fn fn, void *user)
     vact_device *device = NULL, *cost = NULL;
     vact_kernels_init(&kernels, target->isa);
     assert_int_equal(target->reference ? vact_reference_open(&device, &kernels, &err)
-                                       : vact_cpu_open(&device, &kernels, target->threads, &err),
+                                       : vact_cpu_open(&device, &kernels, target->threads, target->int8, &err),
                      VACT_OK);
     assert_int_equal(vact_cost_open(&cost, device, &err), VACT_OK);
     vact_run r = { .device = cost, .arena = &arena, .err = &err };

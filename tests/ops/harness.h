@@ -32,6 +32,7 @@ typedef struct ops_target {
     bool reference;
     vact_isa isa;
     int threads;
+    bool int8; /* products of integers where weights have them */
 } ops_target;
 
 extern const ops_target ops_reference;

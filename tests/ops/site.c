@@ -30,7 +30,7 @@ void site_make(site_case *c, vact_norm_kind norm)
     if (norm == VACT_NORM_LAYER)
         c->norm.bias = ops_normal((size_t)c->cols);
     for (int32_t i = 0; i < c->outputs; i++)
-        c->w[i] = (vact_linear){ ops_weight(c->dtype, c->channels[i], c->cols),
+        c->w[i] = (vact_linear){ ops_weight(c->dtypes ? c->dtypes[i] : c->dtype, c->channels[i], c->cols),
                                  c->bias != SITE_NO_BIAS ? ops_normal((size_t)c->channels[i]) : NULL };
     c->bias_row = ops_normal((size_t)c->channels[0]);
 }

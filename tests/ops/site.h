@@ -9,6 +9,7 @@ typedef enum site_bias { SITE_NO_BIAS, SITE_BIAS, SITE_BIAS_ROW } site_bias;
 typedef struct site_case {
     int32_t rows, cols, channels[VACT_SITE_OUTPUTS]; /* 0: no such output */
     vact_dtype dtype;
+    const vact_dtype *dtypes; /* one for each output, in place of dtype; or NULL */
     bool gated, add;
     vact_act act;
     site_bias bias;
@@ -17,7 +18,8 @@ typedef struct site_case {
 
     /* made by site_make */
     vact_linear w[VACT_SITE_OUTPUTS];
-    const float *x, *y, *bias_row;
+    float *x; /* [rows, before | cols | behind] */
+    const float *y, *bias_row;
     int32_t outputs, width; /* linear maps; columns of the buffer that y is a part of */
     float *out;             /* [rows, width] */
 } site_case;

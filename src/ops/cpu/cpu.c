@@ -16,10 +16,9 @@ static size_t kv_floats(const vact_device *device, const vact_kv *kv)
 
 static vact_scratch scratch(const vact_device *device, const vact_op *op)
 {
-    (void)device;
     switch (op->kind) {
     case VACT_OP_SITE:
-        return vact_cpu_site_scratch(&op->site);
+        return vact_cpu_site_scratch((const vact_cpu *)device, &op->site);
     case VACT_OP_ATTENTION:
         return vact_cpu_attention_scratch(&op->attention);
     default:
@@ -84,7 +83,7 @@ static void close_device(vact_device *device)
     free(cpu);
 }
 
-vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int threads, vact_error *err)
+vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int threads, bool int8, vact_error *err)
 {
     vact_cpu *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
@@ -92,6 +91,7 @@ vact_status vact_cpu_open(vact_device **out, const vact_kernels *kernels, int th
     cpu->device = (vact_device){ "cpu", false, kv_floats, scratch, reserve, run, read_values, close_device };
     cpu->k = kernels;
     cpu->threads = threads;
+    cpu->int8 = int8;
     *out = &cpu->device;
     return VACT_OK;
 }

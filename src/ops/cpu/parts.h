@@ -11,6 +11,7 @@ typedef struct vact_cpu {
     const vact_kernels *k;
     vact_pool *pool; /* from reserve on */
     int threads;
+    bool int8; /* rows are quantized for weights that have products of integers */
     void *block;
     float *memory; /* in block, aligned: slab, shared scratch, then every thread's */
     float *shared, *private;
@@ -70,7 +71,7 @@ typedef struct vact_cpu_kv_head {
 vact_cpu_kv_head vact_cpu_kv_at(const vact_cpu *cpu, const vact_kv *kv, int32_t group, int32_t head);
 void vact_cpu_kv_write(vact_cpu *cpu, vact_kv kv, int32_t first, vact_buf k, vact_buf v);
 
-vact_scratch vact_cpu_site_scratch(const vact_site_args *site);
+vact_scratch vact_cpu_site_scratch(const vact_cpu *cpu, const vact_site_args *site);
 void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site);
 
 vact_scratch vact_cpu_attention_scratch(const vact_attention_args *attention);
