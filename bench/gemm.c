@@ -81,7 +81,7 @@ static vact_status open_site(bench *b, site *s, vact_dtype dtype, const void *we
     const uint64_t row_bytes = vact_dtype_bytes(dtype, (uint64_t)shape->k);
     vact_device *cost = NULL;
     *s = (site){ .w.w = { weights, dtype, shape->n, shape->k, row_bytes } };
-    vact_status status = vact_cpu_open(&s->device, &b->kernels, b->options->threads, &b->err);
+    vact_status status = vact_cpu_open(&s->device, &b->kernels, b->options->threads, false, &b->err);
     if (status == VACT_OK)
         status = vact_cost_open(&cost, s->device, &b->err);
     if (status != VACT_OK)

@@ -35,6 +35,8 @@ static const row rows[] = {
     { "f16", "matrices stored as f16", VACT_DTYPE_F16, { 0 }, NULL },
     { "q8_0", "matrices stored as q8_0", VACT_DTYPE_Q8_0, { 0 }, NULL },
     { "q4_0", "matrices stored as q4_0", VACT_DTYPE_Q4_0, { 0 }, NULL },
+    { "q8_0_int8", "q8_0, int8 activations", VACT_DTYPE_Q8_0, { .activations = VACT_ACTIVATIONS_INT8 }, NULL },
+    { "q4_0_int8", "q4_0, int8 activations", VACT_DTYPE_Q4_0, { .activations = VACT_ACTIVATIONS_INT8 }, NULL },
     { "reference", "scalar, unfused, double precision", AS_IS, { .reference = true }, NULL },
     { "scalar", "kernels without vectors", AS_IS, { .isa = "scalar" }, NULL },
     { "avx2", "kernels for AVX2", AS_IS, { .isa = "avx2" }, NULL },

@@ -81,13 +81,21 @@ enum {
     VACT_MAX_TEXT = 8192       /* bytes of an instruction */
 };
 
+typedef enum vact_activations {
+    VACT_ACTIVATIONS_F32, /* products multiply in float32, whatever the weights' type */
+    VACT_ACTIVATIONS_INT8 /* Q8_0 and Q4_0 matrices multiply integers: faster, and another rounding. What a matrix reads
+                             is rounded to 8 bits, with a scale for each row. Other matrices, attention and norms stay
+                             in float32. docs/numerics.md has the error. */
+} vact_activations;
+
 typedef struct vact_settings {
-    int32_t threads;       /* worker threads, 1..1024; 0: as many as this process may run on */
-    int32_t denoise_steps; /* 1..1000; 0: the file's own number */
-    int32_t max_views;     /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: VACT_DEFAULT_VIEWS */
-    bool reference;        /* scalar, unfused, double precision: slow, for checking the rest */
-    const char *isa;       /* highest instruction set to use: "scalar"; x86-64: "avx2", "avxvnni", "avx512"; 64-bit Arm:
-                              "neon", "dotprod", "i8mm"; NULL: the best here */
+    int32_t threads;              /* worker threads, 1..1024; 0: as many as this process may run on */
+    int32_t denoise_steps;        /* 1..1000; 0: the file's own number */
+    int32_t max_views;            /* most camera views of a request, 1..VACT_MAX_VIEWS; 0: VACT_DEFAULT_VIEWS */
+    bool reference;               /* scalar, unfused, double precision: slow, for checking the rest */
+    vact_activations activations; /* VACT_ACTIVATIONS_INT8: not with reference */
+    const char *
+        isa; /* highest instruction set to use: "scalar"; x86-64: "avx2", "avxvnni", "avx512"; 64-bit Arm: "neon", "dotprod", "i8mm"; NULL: the best here */
     const char *tokenizer; /* for vact_model_open: a tokenizer.json or GGUF file to read text with; NULL: the
                               checkpoint's own, if any */
     /* One line at a time, from the calls that take these settings; NULL: silent. log_user outlives the model. */

@@ -224,8 +224,7 @@ static int run(int argc, char **argv)
         return cli_fail_usage(&cli_bench, "the model is missing");
     if (o.json && o.markdown)
         return cli_fail_usage(&cli_bench, "--json and --markdown are both given, expected one of them");
-    if (o.model.verbose)
-        o.model.settings.log = cli_log;
+    cli_listen(&o.model);
     vact_arena arena = { 0 };
     const int code = bench_model(path, &o, &arena);
     vact_arena_free(&arena);

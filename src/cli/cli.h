@@ -18,6 +18,7 @@ typedef enum cli_kind {
     CLI_U64,      /* uint64_t; also sets the bool at `given` */
     CLI_DOUBLE,   /* double >= 0 */
     CLI_TEXT,     /* const char * */
+    CLI_CHOICE,   /* an enum: the place among the words of `argument`, "a|b" */
     CLI_OPTIONAL, /* const char *, after "=" or not at all: then "". No letter */
     CLI_PAIR,     /* const char *[2]: two arguments */
     CLI_LIST      /* cli_list: may be given again and again */
@@ -84,12 +85,14 @@ typedef struct cli_model_options {
       "highest instruction set to use: " VACT_ISA_NAMES " (default: the best)", 0, 0, NULL },                            \
     { "reference", 0, CLI_FLAG, &(o)->settings.reference, NULL,                                                        \
       "compute in scalar double precision without fusion: slow, to check the rest", 0, 0, NULL },                      \
+    { "act", 0, CLI_CHOICE, &(o)->settings.activations, "f32|int8",                                                      \
+      "what q8_0 and q4_0 matrices multiply: int8 is faster and less exact (default: f32)", 0, 0, NULL },              \
     { "verbose", 'v', CLI_FLAG, &(o)->verbose, NULL, "say on stderr what is loaded and how much memory it takes",      \
       0, 0, NULL }
 /* clang-format on */
 
-/* Settings' log listener: "vact: ..." on stderr. */
-void cli_log(void *user, vact_log_level level, const char *line);
+/* Has the settings' log on stderr, "vact: ...": warnings, and with --verbose all of it. */
+void cli_listen(cli_model_options *options);
 
 /* ---- files ---- */
 

@@ -286,8 +286,7 @@ static int run_demo(show *d, options *o)
         code = set_film_paths(d, o->render);
     if (code != CLI_OK)
         return code;
-    if (o->model.verbose)
-        o->model.settings.log = cli_log;
+    cli_listen(&o->model);
     d->asked = o;
     d->tally.task = &d->task;
     d->tally.policy = o->path ? o->path : find_own("tabletop.gguf", &d->arena);

@@ -7,10 +7,21 @@
 
 enum { MOST_INPUT = 1 << 29 };
 
-void cli_log(void *user, vact_log_level level, const char *line)
+static void log_all(void *user, vact_log_level level, const char *line)
 {
     (void)user;
     fprintf(stderr, "vact: %s%s\n", level == VACT_LOG_WARNING ? "warning: " : "", line);
+}
+
+static void log_warnings(void *user, vact_log_level level, const char *line)
+{
+    if (level == VACT_LOG_WARNING)
+        log_all(user, level, line);
+}
+
+void cli_listen(cli_model_options *options)
+{
+    options->settings.log = options->verbose ? log_all : log_warnings;
 }
 
 /* Reads to the end into *text, grown as needed. NULL, or what stopped it. */

@@ -60,6 +60,20 @@ static bool whole_number(const char *text, int64_t min, int64_t max, int64_t *ou
     return errno == 0 && end != text && *end == 0 && v >= min && v <= max;
 }
 
+/* Place of a word in "a|b|c", or -1. */
+static int choice(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (int i = 0;; i++) {
+        const size_t here = strcspn(words, "|");
+        if (here == length && memcmp(words, word, length) == 0)
+            return i;
+        if (!words[here])
+            return -1;
+        words += here + 1;
+    }
+}
+
 /* False after a complaint. */
 static bool store(const cli_command *command, const cli_option *o, const char *value, const char *second)
 {
@@ -79,6 +93,15 @@ static bool store(const cli_command *command, const cli_option *o, const char *v
     case CLI_TEXT:
         *(const char **)o->target = value;
         return true;
+    case CLI_CHOICE: {
+        const int place = choice(o->argument, value);
+        if (place < 0) {
+            cli_fail_usage(command, "option --%s is \"%s\", expected one of %s", o->name, value, o->argument);
+            return false;
+        }
+        *(int *)o->target = place;
+        return true;
+    }
     case CLI_LIST: {
         cli_list *list = o->target;
         const int most = sizeof list->items / sizeof *list->items;

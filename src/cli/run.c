@@ -274,8 +274,7 @@ static int run(int argc, char **argv)
         return cli_fail_usage(&cli_run, "--request <file> or --image <file> is missing");
     if (o.text && o.tokens)
         return cli_fail_usage(&cli_run, "--text and --tokens are both given, expected one of them");
-    if (o.model.verbose)
-        o.model.settings.log = cli_log;
+    cli_listen(&o.model);
     vact_arena arena = { 0 };
     const int code = run_model(path, &o, &arena);
     vact_arena_free(&arena);

@@ -89,12 +89,17 @@ void vact_emit(vact_run *r, vact_buf buf, const char *name, ...)
     free(values);
 }
 
+double vact_site_flops(const vact_site_args *site, int output)
+{
+    return 2.0 * site->x.rows * site->out[output].w->w.rows * site->x.cols;
+}
+
 double vact_op_flops(const vact_op *op)
 {
     double flops = 0;
     if (op->kind == VACT_OP_SITE) {
         for (int i = 0; i < VACT_SITE_OUTPUTS && op->site.out[i].w; i++)
-            flops += 2.0 * op->site.x.rows * op->site.out[i].w->w.rows * op->site.x.cols;
+            flops += vact_site_flops(&op->site, i);
     } else if (op->kind == VACT_OP_ATTENTION) {
         const vact_attention_args *a = &op->attention;
         int32_t keys = 0;

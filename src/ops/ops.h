@@ -162,6 +162,7 @@ typedef struct vact_op {
 
 /* Floating point operations of its products; a multiply-add counts two, a hidden key none. */
 double vact_op_flops(const vact_op *op);
+double vact_site_flops(const vact_site_args *site, int output); /* of one of its maps */
 
 /* ---- devices ---- */
 

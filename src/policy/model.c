@@ -26,6 +26,11 @@ vact_status vact_settings_resolve(vact_settings *out, const vact_settings *setti
         return vact_fail(err, VACT_EARG, "denoise steps is %d, expected 0 to 1000", out->denoise_steps);
     if (out->max_views < 0 || out->max_views > VACT_MAX_VIEWS)
         return vact_fail(err, VACT_EARG, "max views is %d, expected 0 to %d", out->max_views, VACT_MAX_VIEWS);
+    if (out->activations != VACT_ACTIVATIONS_F32 && out->activations != VACT_ACTIVATIONS_INT8)
+        return vact_fail(err, VACT_EARG, "activations is %d, expected 0 (f32) or 1 (int8)", (int)out->activations);
+    if (out->activations == VACT_ACTIVATIONS_INT8 && out->reference)
+        return vact_fail(err, VACT_EARG,
+                         "activations is int8, expected f32: the reference computes in double precision");
     const int isa = out->isa ? vact_isa_from_name(out->isa) : (int)vact_cpu_isa();
     if (isa < 0)
         return vact_fail(err, VACT_EARG, "isa is \"%s\", expected one of: %s", out->isa, VACT_ISA_NAMES);

@@ -10,9 +10,10 @@
 
 static vact_status open_device(vact_session *s, vact_error *err)
 {
+    const bool int8 = s->settings.activations == VACT_ACTIVATIONS_INT8;
     vact_kernels_init(&s->kernels, (vact_isa)vact_isa_from_name(s->settings.isa));
     return s->settings.reference ? vact_reference_open(&s->device, &s->kernels, err)
-                                 : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, false, err);
+                                 : vact_cpu_open(&s->device, &s->kernels, s->settings.threads, int8, err);
 }
 
 /* What stays between requests: the architecture's tables and caches, then the policy's own buffers. */
@@ -43,6 +44,7 @@ typedef struct plan {
     size_t slab; /* floats */
     vact_scratch scratch;
     vact_cost cost;
+    double int8_flops; /* of products that can be of integers */
 } plan;
 
 static vact_stage_cost since(const vact_cost_totals *now, vact_cost_totals *before)
@@ -77,7 +79,10 @@ static vact_status make_plan(plan *out, const vact_session *session, int32_t vie
             arch->step(&s.run, s.model->bound, s.memory, s.x, i, s.velocity);
         out->cost.denoise = since(vact_cost_get(cost), &before);
         out->slab = s.run.peak;
-        out->scratch = vact_cost_get(cost)->scratch;
+        const vact_cost_totals *all = vact_cost_get(cost);
+        out->scratch = all->scratch;
+        for (int type = 0; type < VACT_DTYPE_END; type++)
+            out->int8_flops += session->kernels.gemm_int8[type] ? all->site_flops[type] : 0;
         status = s.run.status;
     }
     if (cost)
@@ -116,6 +121,18 @@ static vact_status plan_memory(plan *p, const vact_session *s, vact_error *err)
     return make_plan(p, s, s->settings.max_views, s->model->info.max_tokens, err);
 }
 
+static void log_int8(const vact_session *s, const plan *p)
+{
+    const double flops = p->cost.vision.flops + p->cost.prefix.flops + p->cost.denoise.flops;
+    if (p->int8_flops > 0)
+        vact_settings_log(&s->settings, VACT_LOG_INFO, "session: int8 activations for %.0f%% of the operations",
+                          100 * p->int8_flops / flops);
+    else
+        vact_settings_log(&s->settings, VACT_LOG_WARNING,
+                          "int8 activations change nothing: %s has no Q8_0 or Q4_0 matrix that they apply to",
+                          s->model->gguf->path);
+}
+
 vact_status vact_session_open(vact_session **out, const vact_model *model, const vact_settings *settings,
                               vact_error *err)
 {
@@ -142,6 +159,8 @@ vact_status vact_session_open(vact_session **out, const vact_model *model, const
         vact_session_close(&s);
         return status;
     }
+    if (s->settings.activations == VACT_ACTIVATIONS_INT8)
+        log_int8(s, &p);
     vact_settings_log(&s->settings, VACT_LOG_INFO, "session: device %s, isa %s, %d threads, %d views, %.1f MB planned",
                       s->device->name, s->settings.isa, s->settings.threads, s->settings.max_views,
                       (double)plan_bytes(&p, s) / 1e6);

@@ -18,7 +18,7 @@ is() {
 
 expect 0 "$quality" --help
 prints '^usage: quality '
-complains 2 'vact: option --rows: "q9" is not known, expected some of: again, f32, f16, q8_0, q4_0, reference, scalar, avx2, neon, steps5, steps2, steps1' "$quality" --rows q8_0,q9
+complains 2 'vact: option --rows: "q9" is not known, expected some of: again, f32, f16, q8_0, q4_0, q8_0_int8, q4_0_int8, reference, scalar, avx2, neon, steps5, steps2, steps1' "$quality" --rows q8_0,q9
 complains 2 'vact: option --rows: f32 is there twice' "$quality" --rows f32,f32
 complains 1 'vact: no.gguf: No such file or directory' "$quality" -m no.gguf
 complains 1 'vact: no.gguf: No such file or directory' "$quality" -m "$model" --rows again --other no.gguf

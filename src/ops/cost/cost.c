@@ -50,8 +50,11 @@ static vact_status run(vact_device *device, const vact_op *op, vact_error *err)
     totals->flops += vact_op_flops(op);
     switch (op->kind) {
     case VACT_OP_SITE:
-        for (int i = 0; i < VACT_SITE_OUTPUTS && op->site.out[i].w; i++)
-            totals->weight_bytes += bytes_of(&op->site.out[i].w->w, op->site.out[i].w->w.rows);
+        for (int i = 0; i < VACT_SITE_OUTPUTS && op->site.out[i].w; i++) {
+            const vact_weight *w = &op->site.out[i].w->w;
+            totals->weight_bytes += bytes_of(w, w->rows);
+            totals->site_flops[w->dtype] += vact_site_flops(&op->site, i);
+        }
         break;
     case VACT_OP_EMBED:
         totals->weight_bytes += bytes_of(op->embed.table, op->embed.y.rows);

@@ -5,9 +5,10 @@
 #include "ops/ops.h"
 
 typedef struct vact_cost_totals {
-    double flops;         /* of products: sites and attention, by the keys that rows really see */
-    double weight_bytes;  /* of matrices and embedding rows, as stored, once for each op that reads them */
-    vact_scratch scratch; /* the largest of any op */
+    double flops;                      /* of products: sites and attention, by the keys that rows really see */
+    double weight_bytes;               /* of matrices and embedding rows, as stored, once for each op that reads them */
+    double site_flops[VACT_DTYPE_END]; /* of sites' products, by the type of the matrix */
+    vact_scratch scratch;              /* the largest of any op */
 } vact_cost_totals;
 
 /* Counts for `target`, which is borrowed and need not have reserved memory. */
