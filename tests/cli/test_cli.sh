@@ -48,6 +48,11 @@ prints 'too far'
 expect 0 "$vact" run m.gguf --request "$request" --verbose
 grep -q 'memory: file 1.8 MB, planned .* MB, peak resident' err || fail "no memory line: $(cat err)"
 grep -q 'isa' err || fail "no line on the device: $(cat err)"
+expect 0 "$vact" run m.gguf --request "$request" --expect reply.json --tol 0 --act f32
+[ ! -s err ] || fail "a line on stderr: $(cat err)"
+expect 0 "$vact" run m.gguf --request "$request" --expect reply.json --tol 0 --act int8
+[ "$(cat err)" = 'vact: warning: int8 activations change nothing: m.gguf has no Q8_0 or Q4_0 matrix that they apply to' ] ||
+    fail "int8 activations without a matrix for them: $(cat err)"
 "$vact" run m.gguf --request - --json <"$request" >out 2>err || fail "standard input: $(cat err)"
 expect 0 "$vact" run m.gguf --request "$request" --tokens 5,6,7 --state 0,0,0,0,0 --seed 3 --json
 prints '"seed":3'
@@ -57,6 +62,9 @@ run() {
     shift 2
     complains "$code" "vact: $text" "$vact" run m.gguf --request "$request" "$@"
 }
+run 2 'option --act is "int4", expected one of f32|int8' --act int4
+run 2 'option --act is "", expected one of f32|int8' --act ''
+run 1 'activations is int8, expected f32: the reference computes in double precision' --act int8 --reference
 run 1 'tokens[0] is 49280, expected 0 to 49279' --tokens 49280
 run 1 'state[2] is nan, expected a finite number' --state 0,0,nan,0,0
 run 1 'state[1] is -inf, expected a finite number' --state 0,-inf,0,0,0
@@ -234,6 +242,8 @@ prints '^A "--threads 1": 1 view, 1 thread, 2 runs$'
 prints '^B/A, median of pairs: total '
 expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2' --json
 prints '"variant":"B","options":"--threads 2","b_over_a":{"total":'
+expect 0 "$vact" bench m.gguf --reps 1 --ab '--act f32' '--act int8'
+prints '^B "--act int8": 1 view'
 complains 1 'vact: no.gguf: No such file or directory' "$vact" bench no.gguf --json
 complains 2 'vact: --json and --markdown are both given, expected one of them' "$vact" bench m.gguf --json --markdown
 
@@ -287,6 +297,7 @@ prints '^  ceilings beside the runs: [0-9.]* GFLOP/s f32 (share 1), [0-9.]* GOP/
 complains 2 'vact: unknown option --rooflines, did you mean --roofline?' "$vact" bench m.gguf --rooflines
 complains 2 'vact: option --views: 17 views, expected 1 to 16' "$vact" bench m.gguf --views 17
 complains 2 'vact: option --views: -1 views, expected 1 to 16' "$vact" bench m.gguf --views -1
+complains 2 'vact: option --act is "f16", expected one of f32|int8' "$vact" bench m.gguf --ab '--act f32' '--act f16'
 complains 2 'vact: option --threads is "x", expected a whole number from 0 to 1024' "$vact" bench m.gguf --ab '--threads x' ''
 
 finish

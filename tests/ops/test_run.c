@@ -195,8 +195,9 @@ static int open_cost(void **state)
     (void)state;
     vact_kernels_init(&kernels, VACT_ISA_SCALAR);
     err = (vact_error){ 0 };
-    return vact_cpu_open(&target, &kernels, 2, &err) == VACT_OK && vact_cost_open(&cost, target, &err) == VACT_OK ? 0
-                                                                                                                  : -1;
+    return vact_cpu_open(&target, &kernels, 2, false, &err) == VACT_OK && vact_cost_open(&cost, target, &err) == VACT_OK
+               ? 0
+               : -1;
 }
 
 static int close_cost(void **state)

@@ -249,6 +249,9 @@ static void test_settings_out_of_range_are_refused(void **state)
         { { .denoise_steps = 1001, .max_views = 1 }, "denoise steps is 1001, expected 0 to 1000" },
         { { .max_views = -1 }, "max views is -1, expected 0 to 16" },
         { { .max_views = 17 }, "max views is 17, expected 0 to 16" },
+        { { .activations = (vact_activations)2 }, "activations is 2, expected 0 (f32) or 1 (int8)" },
+        { { .activations = VACT_ACTIVATIONS_INT8, .reference = true },
+          "activations is int8, expected f32: the reference computes in double precision" },
         { { .max_views = 1, .isa = "sse9" },
           "isa is \"sse9\", expected one of: scalar, avx2, avxvnni, avx512, neon, dotprod, i8mm" },
     };
