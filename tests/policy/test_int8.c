@@ -111,7 +111,7 @@ static gap measure(vact_model *model, bool demo)
 
 /* ---- tests ---- */
 
-/* Bounds are twice what was measured on avx2. Below a hundredth of it, nothing was rounded. */
+/* Bounds are twice what avx2 and scalar measured (docs/numerics.md). Below a hundredth of that, nothing was rounded. */
 static void test_actions_stay_close_to_those_on_floats(void **state)
 {
     (void)state;
@@ -120,19 +120,18 @@ static void test_actions_stay_close_to_those_on_floats(void **state)
         vact_dtype type;
         double difference, cosine; /* difference relative to the largest action; 1 - cosine */
     } bounds[] = {
-        { TINY, VACT_DTYPE_Q8_0, 1e-9, 1e-9 },
-        { TINY, VACT_DTYPE_Q4_0, 1e-9, 1e-9 },
-        { TABLETOP, VACT_DTYPE_Q8_0, 1e-9, 1e-9 },
-        { TABLETOP, VACT_DTYPE_Q4_0, 1e-9, 1e-9 },
+        { TINY, VACT_DTYPE_Q8_0, 1.1e-2, 4.4e-5 },
+        { TINY, VACT_DTYPE_Q4_0, 1.9e-2, 6.2e-5 },
+        { TABLETOP, VACT_DTYPE_Q8_0, 0.8, 1.8e-2 },
+        { TABLETOP, VACT_DTYPE_Q4_0, 0.64, 1.2e-2 },
     };
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         const gap g = measure(open_quantized(bounds[i].file, bounds[i].type), i >= 2);
         const double difference = g.difference / g.largest;
-        print_message("%s as %s: largest difference %.2e of %.3g, relative %.2e, 1 - cosine %.2e\n",
-                      strrchr(bounds[i].file, '/') ? strrchr(bounds[i].file, '/') + 1 : bounds[i].file,
-                      vact_dtype_get(bounds[i].type)->name, g.difference, g.largest, difference, 1 - g.cosine);
-        assert_true(difference > bounds[i].difference / 100 && difference <= bounds[i].difference);
-        assert_true(1 - g.cosine <= bounds[i].cosine);
+        if (!(difference > bounds[i].difference / 100 && difference <= bounds[i].difference &&
+              1 - g.cosine <= bounds[i].cosine))
+            fail_msg("%s as %s: largest difference %.2e, an action is at most %.3g, 1 - cosine %.2e", bounds[i].file,
+                     vact_dtype_get(bounds[i].type)->name, g.difference, g.largest, 1 - g.cosine);
     }
 }
 
