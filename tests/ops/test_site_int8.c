@@ -81,6 +81,8 @@ static double map(const vact_linear *w, int32_t channel, const float *x, const f
 
 static double activate(vact_act act, double u)
 {
+    if (act == VACT_ACT_GELU_ERF)
+        return 0.5 * u * (1 + erf(u * 0.70710678118654752));
     if (act == VACT_ACT_GELU_TANH)
         return 0.5 * u * (1 + tanh(0.79788456080286536 * (u + 0.044715 * u * u * u)));
     return act == VACT_ACT_SILU ? u / (1 + exp(-u)) : u;
@@ -169,14 +171,14 @@ static void test_a_site_is_what_it_is_defined_as(void **state)
 {
     (void)state;
     ops_seed(1);
-    for (int i = 0; i < 3 * 2 * 3 * 3 * 4 * 2; i++) {
-        const int32_t maps = i / 54 % 4; /* 0: gated */
-        site_case c = { .gated = maps == 0, .act = (vact_act)(i % 3), .add = i / 3 % 2 };
-        c.bias = (site_bias)(i / 6 % 3);
-        c.dtype = quantized[i / 216];
+    for (int i = 0; i < VACT_ACTS * 2 * 3 * 3 * 4 * 2; i++) {
+        const int32_t maps = i / 72 % 4; /* 0: gated */
+        site_case c = { .gated = maps == 0, .act = (vact_act)(i % VACT_ACTS), .add = i / 4 % 2 };
+        c.bias = (site_bias)(i / 8 % 3);
+        c.dtype = quantized[i / 288];
         ops_begin("site %d, %d outputs, %s", i, maps, vact_dtype_get(c.dtype)->name);
         pick_shape(&c, maps ? maps : 2);
-        site_make(&c, (vact_norm_kind)(i / 18 % 3));
+        site_make(&c, (vact_norm_kind)(i / 24 % 3));
         check_case(&c, ops_pick(threads, COUNT(threads)), NEAR);
     }
 }
