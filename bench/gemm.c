@@ -1,8 +1,8 @@
 /* gemm: a site of the CPU device against other people's matrix products, on every shape of the policies.
  *
  * All take turns in one process. The matrix stays the same from call to call, so small ones come from the cache: that
- * favours the others, whose weights are twice as large as bf16 ones. Times are medians (or the best), ratios those of times: below 1
- * vact is faster. bench/README.md says how to run it. */
+ * favours the others, whose weights are twice as large as bf16 ones. Times are medians (or the best), ratios those of
+ * times: below 1 vact is faster. bench/README.md says how to run it. */
 #include "rivals.h"
 #include "shapes.h"
 
@@ -21,7 +21,17 @@
 #define PAUSE_MS    40
 #define MEASURED_MS 20 /* at least, of calls in a row */
 
-enum { F32, BF16, OURS, METHODS = OURS + BENCH_RIVALS, SPOTS = 64, FEW_ROWS = 50, MOST_REPS = 101 };
+enum { F32, BF16, Q8_0, Q4_0, OURS, METHODS = OURS + BENCH_RIVALS, SPOTS = 64, FEW_ROWS = 50, MOST_REPS = 101 };
+
+/* Ours: Q8_0 and Q4_0 multiply integers. `error` bounds what the type and they do to a product of variance 1. */
+static const struct {
+    const char *name;
+    vact_dtype dtype;
+    double error;
+} ours[OURS] = { [F32] = { "vact f32", VACT_DTYPE_F32, 1e-4 },
+                 [BF16] = { "vact bf16", VACT_DTYPE_BF16, 1e-4 },
+                 [Q8_0] = { "vact q8_0 int8", VACT_DTYPE_Q8_0, 0.05 },
+                 [Q4_0] = { "vact q4_0 int8", VACT_DTYPE_Q4_0, 0.5 } };
 
 /* One of ours: a site on a device of its own, laid out as a session does. */
 typedef struct site {
@@ -43,22 +53,29 @@ typedef struct bench {
     regex_t only;
     const bench_shape *shape;
     float *x, *w, *y; /* of the shape; the weights are bf16's values */
-    uint16_t *w_bf16;
+    void *encoded[OURS];
     site sites[OURS];
     bool wanted[METHODS]; /* a rival that is there */
     int calls[METHODS];   /* in a row */
     double wall[METHODS][MOST_REPS], cpu[METHODS][MOST_REPS];
-    /* Logarithms of the ratios so far, [0] few rows, [1] the others: against the best, against the packed. */
+    /* Logarithms of the ratios so far, [0] few rows, [1] the others. */
     struct tally {
         int n;
         double sum, worst;
-    } best[2], packed[2];
+    } best[2], packed[2], bf16[2], q8_0[2], q4_0[2];
     vact_error err;
 } bench;
 
 static const char *method_name(int method)
 {
-    return method == F32 ? "vact f32" : method == BF16 ? "vact bf16" : bench_rivals[method - OURS].name;
+    return method < OURS ? ours[method].name : bench_rivals[method - OURS].name;
+}
+
+/* Whether there is such a method, for this shape. */
+static bool competes(const bench *b, int method)
+{
+    return b->wanted[method] &&
+           (method >= OURS || b->shape->k % (int32_t)vact_dtype_get(ours[method].dtype)->block == 0);
 }
 
 /* ---- ours ---- */
@@ -75,13 +92,15 @@ static void run_site(site *s, vact_run *r)
 }
 
 /* What a session does: the cost device tells the memory, then the same for real. */
-static vact_status open_site(bench *b, site *s, vact_dtype dtype, const void *weights)
+static vact_status open_site(bench *b, int method)
 {
+    site *s = &b->sites[method];
+    const vact_dtype dtype = ours[method].dtype;
     const bench_shape *shape = b->shape;
     const uint64_t row_bytes = vact_dtype_bytes(dtype, (uint64_t)shape->k);
     vact_device *cost = NULL;
-    *s = (site){ .w.w = { weights, dtype, shape->n, shape->k, row_bytes } };
-    vact_status status = vact_cpu_open(&s->device, &b->kernels, b->options->threads, false, &b->err);
+    *s = (site){ .w.w = { b->encoded[method], dtype, shape->n, shape->k, row_bytes } };
+    vact_status status = vact_cpu_open(&s->device, &b->kernels, b->options->threads, method >= Q8_0, &b->err);
     if (status == VACT_OK)
         status = vact_cost_open(&cost, s->device, &b->err);
     if (status != VACT_OK)
@@ -117,18 +136,22 @@ static vact_status fill(bench *b)
     b->x = malloc(x * sizeof *b->x);
     b->w = malloc(w * sizeof *b->w);
     b->y = malloc(y * sizeof *b->y);
-    b->w_bf16 = malloc(w * sizeof *b->w_bf16);
-    if (!b->x || !b->w || !b->y || !b->w_bf16)
+    bool taken = b->x && b->w && b->y;
+    for (int i = 0; i < OURS; i++) {
+        b->encoded[i] = malloc((size_t)vact_dtype_bytes(ours[i].dtype, (w + 31) / 32 * 32));
+        taken = taken && b->encoded[i];
+    }
+    if (!taken)
         return vact_fail(&b->err, VACT_ENOMEM, "out of memory for %d x %d x %d", s->m, s->n, s->k);
     for (size_t i = 0; i < x; i++)
         b->x[i] = noise(&state);
     for (size_t i = 0; i < w; i++)
         b->w[i] = scale * noise(&state);
-    vact_dtype_encoder(VACT_DTYPE_BF16)(b->w_bf16, b->w, w);
-    for (size_t i = 0; i < w; i++) { /* to the same values, so that all have the same answer */
-        const uint32_t bits = (uint32_t)b->w_bf16[i] << 16;
-        memcpy(&b->w[i], &bits, sizeof bits);
-    }
+    vact_dtype_encoder(VACT_DTYPE_BF16)(b->encoded[BF16], b->w, w);
+    b->kernels.decode[VACT_DTYPE_BF16](b->w, b->encoded[BF16], w); /* so that all have the same answer */
+    for (int i = 0; i < OURS; i++)
+        if (competes(b, i))
+            vact_dtype_encoder(ours[i].dtype)(b->encoded[i], b->w, w);
     return VACT_OK;
 }
 
@@ -136,10 +159,9 @@ static vact_status open_shape(bench *b)
 {
     const bench_shape *s = b->shape;
     vact_status status = fill(b);
-    if (status == VACT_OK)
-        status = open_site(b, &b->sites[F32], VACT_DTYPE_F32, b->w);
-    if (status == VACT_OK)
-        status = open_site(b, &b->sites[BF16], VACT_DTYPE_BF16, b->w_bf16);
+    for (int i = 0; i < OURS && status == VACT_OK; i++)
+        if (competes(b, i))
+            status = open_site(b, i);
     for (int i = 0; i < BENCH_RIVALS && status == VACT_OK; i++) {
         rival *r = &bench_rivals[i];
         if (b->wanted[OURS + i] && !r->prepare(r, s->m, s->n, s->k, b->y, b->x, b->w))
@@ -157,13 +179,13 @@ static void close_shape(bench *b)
         if (b->sites[i].device)
             b->sites[i].device->close(b->sites[i].device);
         b->sites[i].device = NULL;
+        free(b->encoded[i]);
+        b->encoded[i] = NULL;
     }
     free(b->x);
     free(b->w);
     free(b->y);
-    free(b->w_bf16);
     b->x = b->w = b->y = NULL;
-    b->w_bf16 = NULL;
 }
 
 /* ---- measuring ---- */
@@ -204,7 +226,7 @@ static vact_status check(bench *b, int method)
         for (size_t k = 0; k < (size_t)s->k; k++)
             want += (double)b->x[i * (size_t)s->k + k] * (double)b->w[j * (size_t)s->k + k];
         const double got = (double)b->y[i * (size_t)s->n + j];
-        if (!(fabs(got - want) <= 1e-4 * (1 + fabs(want))))
+        if (!(fabs(got - want) <= (own ? ours[method].error : ours[F32].error) * (1 + fabs(want))))
             return vact_fail(&b->err, VACT_EARG, "%s: value [%zu][%zu] of %d x %d x %d is %g, expected %g",
                              method_name(method), i, j, s->m, s->n, s->k, got, want);
     }
@@ -229,7 +251,7 @@ static vact_status measure_shape(bench *b)
     vact_status status = VACT_OK;
     for (int method = 0; method < METHODS && status == VACT_OK; method++) {
         double wall = 0, cpu = 0;
-        if (!b->wanted[method])
+        if (!competes(b, method))
             continue;
         memset(b->y, 0, (size_t)b->shape->m * (size_t)b->shape->n * sizeof *b->y);
         status = measure(b, method, 1, &wall, &cpu);
@@ -239,7 +261,7 @@ static vact_status measure_shape(bench *b)
     }
     for (int rep = 0; rep < b->options->reps; rep++)
         for (int method = 0; method < METHODS && status == VACT_OK; method++)
-            if (b->wanted[method])
+            if (competes(b, method))
                 status = measure(b, method, b->calls[method], &b->wall[method][rep], &b->cpu[method][rep]);
     return status;
 }
@@ -255,8 +277,8 @@ static void print_head(const bench *b)
            b->options->best ? "best" : "medians", b->options->reps);
     for (int i = 0; i < METHODS; i++)
         printf("%s|", method_name(i));
-    printf("f32 GFLOP/s|f32 / best|f32 / packed|bf16 / f32|\n");
-    for (int i = 0; i < 8 + METHODS; i++)
+    printf("f32 GFLOP/s|f32 / best|f32 / packed|bf16 / f32|q8_0 / bf16|q4_0 / q8_0|\n");
+    for (int i = 0; i < 10 + METHODS; i++)
         printf("|---");
     printf("|\n");
 }
@@ -288,8 +310,6 @@ static void print_ratio(double ratio, struct tally *tally)
         return;
     }
     printf("%.2f|", ratio);
-    if (!tally)
-        return;
     tally->n++;
     tally->sum += log(ratio);
     tally->worst = fmax(tally->worst, ratio);
@@ -306,7 +326,8 @@ static void print_shape(bench *b)
     print_models(b);
     printf("|%d|%d|%d|", s->m, s->n, s->k);
     for (int i = 0; i < METHODS; i++) {
-        if (!b->wanted[i]) {
+        ms[i] = NAN;
+        if (!competes(b, i)) {
             printf("-|");
             continue;
         }
@@ -320,7 +341,9 @@ static void print_shape(bench *b)
     printf("%.1f|", 2e-6 * s->m * s->n * s->k / ms[F32]);
     print_ratio(ms[F32] / best, &b->best[rows]);
     print_ratio(ms[F32] / packed, &b->packed[rows]);
-    print_ratio(ms[BF16] / ms[F32], NULL);
+    print_ratio(ms[BF16] / ms[F32], &b->bf16[rows]);
+    print_ratio(ms[Q8_0] / ms[BF16], &b->q8_0[rows]);
+    print_ratio(ms[Q4_0] / ms[Q8_0], &b->q4_0[rows]);
     printf("\n");
     fflush(stdout);
 }
@@ -328,17 +351,21 @@ static void print_shape(bench *b)
 static void print_tally(const char *rows, const char *what, const struct tally *t)
 {
     if (t->n > 0)
-        printf("- %s %d rows, f32 / %s: geometric mean %.2f, worst %.2f of %d\n", rows, FEW_ROWS, what,
-               exp(t->sum / t->n), t->worst, t->n);
+        printf("- %s %d rows, %s: geometric mean %.2f, worst %.2f of %d\n", rows, FEW_ROWS, what, exp(t->sum / t->n),
+               t->worst, t->n);
 }
 
 static void print_summary(const bench *b)
 {
     printf("\n");
-    print_tally("at least", "best", &b->best[1]);
-    print_tally("at least", "packed", &b->packed[1]);
-    print_tally("under", "best", &b->best[0]);
-    print_tally("under", "packed", &b->packed[0]);
+    static const char *const names[] = { "under", "at least" };
+    for (int rows = 1; rows >= 0; rows--) {
+        print_tally(names[rows], "f32 / best", &b->best[rows]);
+        print_tally(names[rows], "f32 / packed", &b->packed[rows]);
+        print_tally(names[rows], "bf16 / f32", &b->bf16[rows]);
+        print_tally(names[rows], "q8_0 int8 / bf16", &b->q8_0[rows]);
+        print_tally(names[rows], "q4_0 int8 / q8_0 int8", &b->q4_0[rows]);
+    }
 }
 
 /* ---- the command ---- */
@@ -409,7 +436,8 @@ static int run(int argc, char **argv)
     if (o.only && regcomp(&b.only, o.only, REG_EXTENDED | REG_NOSUB) != 0)
         return cli_fail_usage(&command, "option --only: \"%s\" is not a regular expression", o.only);
     vact_kernels_init(&b.kernels, vact_cpu_isa());
-    b.wanted[F32] = b.wanted[BF16] = true;
+    for (int i = 0; i < OURS; i++)
+        b.wanted[i] = true;
     for (int i = 0; i < BENCH_RIVALS; i++) {
         rival *r = &bench_rivals[i];
         b.wanted[OURS + i] = r->open(r, o.threads);

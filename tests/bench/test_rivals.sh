@@ -16,12 +16,12 @@ prints '^usage: gemm '
 complains 2 'vact: option --only: "(" is not a regular expression' "$gemm" --only '('
 complains 2 'vact: option --reps is "0", expected a whole number from 1 to 101' "$gemm" --reps 0
 expect 0 "$gemm" --only 'vla_jepa 7x(768x7|7x1024)$|^pi0 1x' --reps 1 --threads 1
-table 3 14
-prints '^|policies|M|N|K|vact f32|vact bf16|OpenBLAS|BLIS|oneDNN|oneDNN packed|f32 GFLOP/s|f32 / best|f32 / packed|bf16 / f32|$'
+table 3 18
+prints '^|policies|M|N|K|vact f32|vact bf16|vact q8_0 int8|vact q4_0 int8|OpenBLAS|BLIS|oneDNN|oneDNN packed|f32 GFLOP/s|f32 / best|f32 / packed|bf16 / f32|q8_0 / bf16|q4_0 / q8_0|$'
 prints '^|pi0 state|1|1024|32|[0-9.]* ([0-9.]*)|[0-9.]* ([0-9.]*)|'
-prints '^|vla_jepa action in|7|768|7|'
+prints '^|vla_jepa action in|7|768|7|[0-9.]* ([0-9.]*)|[0-9.]* ([0-9.]*)|-|-|' # no whole block of 32
 prints '^|vla_jepa action out 2|7|7|1024|'
-for i in 'OpenBLAS 7' 'BLIS 8' 'oneDNN 9' 'oneDNN packed 10'; do
+for i in 'OpenBLAS 9' 'BLIS 10' 'oneDNN 11' 'oneDNN packed 12'; do
     name=${i% *} column=$((${i##* } + 1))
     if grep -q "^$name is skipped: ." out; then
         want='-'
@@ -33,12 +33,12 @@ for i in 'OpenBLAS 7' 'BLIS 8' 'oneDNN 9' 'oneDNN packed 10'; do
 done
 # A shape of several policies is one row that names them all; a policy's part is found under any of their names.
 expect 0 "$gemm" --only '^evo1 256x896x896$' --reps 1 --threads 1
-table 1 14
+table 1 18
 prints '^|vla_adapter projector fc3, head task k v; evo1 projector fc2|256|896|896|'
 prints ', medians of 1$'
 expect 0 "$gemm" --only '^no such policy' --reps 1 --best
 prints ', best of 1$'
-table 0 14
+table 0 18
 
 expect 0 "$threads" --help
 prints '^usage: threads '

@@ -121,9 +121,8 @@ static inline int8x16_t high_nibbles(const unsigned char *p)
 #define TILE(type, rows, offset, panel_bytes)                                                                          \
     HALF_TILE(type, rows, offset, panel_bytes)                                                                         \
     static void tile_##type##_##rows(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b,            \
-                                     size_t ldb, size_t k, int panels)                                                 \
+                                     size_t k)                                                                         \
     {                                                                                                                  \
-        (void)ldb, (void)panels; /* one */                                                                             \
         half_tile_##type##_##rows(c, ldc, a, b, b + SCALES_BYTES, k);                                                  \
         half_tile_##type##_##rows(c + HALF, ldc, a, b + HALF_BYTES, b + SCALES_BYTES + HALF_BYTES, k);                 \
     }
@@ -141,12 +140,12 @@ void vact_gemm_int8_q8_0_dotprod(float *c, size_t ldc, const vact_int8_rows *a, 
                                  int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q8_0_1, tile_q8_0_2, tile_q8_0_3, tile_q8_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }
 
 void vact_gemm_int8_q4_0_dotprod(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                                  int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q4_0_1, tile_q4_0_2, tile_q4_0_3, tile_q4_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }

@@ -146,9 +146,8 @@ static inline int8x16_t high_nibbles(uint8x16_t bytes)
 
 #define TILE(type, height, offset, panel_bytes)                                                                        \
     static void tile_##type##_##height(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b,          \
-                                       size_t ldb, size_t k, int panels)                                               \
+                                       size_t k)                                                                       \
     {                                                                                                                  \
-        (void)ldb, (void)panels; /* one */                                                                             \
         enum { rows = height };                                                                                        \
         for (size_t half = 0; half < 2; half++, c += HALF) {                                                           \
             const unsigned char *scales = b + half * HALF_SCALES_BYTES;                                                \
@@ -181,12 +180,12 @@ void vact_gemm_int8_q8_0_i8mm(float *c, size_t ldc, const vact_int8_rows *a, con
                               int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q8_0_1, tile_q8_0_2, tile_q8_0_3, tile_q8_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }
 
 void vact_gemm_int8_q4_0_i8mm(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                               int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q4_0_1, tile_q4_0_2, tile_q4_0_3, tile_q4_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }

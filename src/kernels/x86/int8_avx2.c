@@ -130,10 +130,9 @@ static inline void scale_row(float *c, float scale)
 
 /* FIRST_HALF and SECOND_HALF of group g; END(i) adds a block's sums to c. */
 #define TILE(name, rows, groups, FIRST_HALF, SECOND_HALF, END)                                                         \
-    static void name##_##rows(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b, size_t ldb,       \
-                              size_t k, int panels)                                                                    \
+    static void name##_##rows(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b,                   \
+                              size_t k)                                                                                \
     {                                                                                                                  \
-        (void)ldb, (void)panels; /* one panel */                                                                       \
         const __m256i ones = _mm256_set1_epi16(1);                                                                     \
         ROWS_##rows(ROW, )                                                                                             \
         for (size_t at = 0; at < k; at += BLOCK, b += SCALES_BYTES + (groups) * GROUP_BYTES) {                         \
@@ -199,7 +198,7 @@ Q4_0_TILE(1) Q4_0_TILE(2) Q4_0_TILE(3) Q4_0_TILE(4)
                                       size_t k, int rows, int panels)                                                  \
     {                                                                                                                  \
         static int8_tile *const tiles[] = { type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4 };              \
-        vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);                                           \
+        vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);                                              \
     }
 
 GEMM(q8_0)

@@ -74,12 +74,12 @@ void vact_gemm_int8_q8_0_avx512(float *c, size_t ldc, const vact_int8_rows *a, c
                                 int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q8_0_1, tile_q8_0_2, tile_q8_0_3, tile_q8_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }
 
 void vact_gemm_int8_q4_0_avx512(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                                 int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q4_0_1, tile_q4_0_2, tile_q4_0_3, tile_q4_0_4 };
-    vact_int8_by_tiles(tiles, 4, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
 }

@@ -75,12 +75,12 @@ void vact_gemm_int8_q8_0_avxvnni(float *c, size_t ldc, const vact_int8_rows *a, 
                                  int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q8_0_1, tile_q8_0_2, tile_q8_0_3 };
-    vact_int8_by_tiles(tiles, 3, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 3, c, ldc, a, b, ldb, k, rows, panels);
 }
 
 void vact_gemm_int8_q4_0_avxvnni(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
                                  int rows, int panels)
 {
     static int8_tile *const tiles[] = { tile_q4_0_1, tile_q4_0_2 };
-    vact_int8_by_tiles(tiles, 2, 1, c, ldc, a, b, ldb, k, rows, panels);
+    vact_int8_by_tiles(tiles, 2, c, ldc, a, b, ldb, k, rows, panels);
 }

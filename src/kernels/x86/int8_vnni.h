@@ -48,9 +48,8 @@
 
 #define TILE(type, rows, offset, panel_bytes)                                                                          \
     static void tile_##type##_##rows(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b,            \
-                                     size_t ldb, size_t k, int panels)                                                 \
+                                     size_t k)                                                                         \
     {                                                                                                                  \
-        (void)ldb, (void)panels; /* one */                                                                             \
         ROWS_##rows(DECLARE, offset)                                                                                   \
         for (size_t at = 0; at < k; at += BLOCK, b += (panel_bytes)) {                                                 \
             const unsigned char *codes = b + SCALES_BYTES;                                                             \

@@ -1,9 +1,10 @@
 /* norm -> GEMM over one or more weights -> epilogue.
  *
- * Rows are normed once into shared scratch, or quantized, or both, as the weights need them. Then tiles of up to 64 output channels by up to 512 rows are claimed by
- * threads. A tile takes its weights 16 channels at a time: they are packed into a panel, [k][16] of float32 from whatever
- * type they have or, for products of integers, their own codes in the level's order, and multiplied with all its rows,
- * while the next 16 are fetched from memory: few rows leave no other time for that. Then the tile's products get their epilogue, still in the second-level cache. */
+ * Rows are normed once into shared scratch, or quantized, or both, as the weights need them. Then tiles of up to 64
+ * output channels by up to 512 rows are claimed by threads. A tile takes its weights 16 channels at a time: they are
+ * packed into a panel, [k][16] of float32 from whatever type they have or, for products of integers, their own codes in
+ * the level's order, and multiplied with all its rows, while the next 16 are fetched from memory: few rows leave no
+ * other time for that. Then the tile's products get their epilogue, still in the second-level cache. */
 #include "ops/cpu/parts.h"
 
 #include <string.h>
