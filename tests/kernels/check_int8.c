@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 32, MOST_ROWS = 20, MOST_PANELS = 4 };
+enum { BLOCK = 32, MOST_ROWS = 20, MOST_PANELS = 5 };
 
 static const uint32_t types[] = { VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
 
@@ -171,6 +171,28 @@ static void check_product(int level, uint32_t type)
     check_end();
 }
 
+/* The shapes of check_gemm and check_pack. */
+static void bench_int8(int level, uint32_t type, int rows)
+{
+    enum { K = 768, PANELS = 4, COLUMNS = PANELS * VACT_PANEL };
+    const vact_kernels *scalar = check_level(0), *fast = check_level(level);
+    const size_t row_bytes = (size_t)vact_dtype_bytes(type, K), ldb = vact_int8_panel_bytes(type, K);
+    const vact_int8_rows a = make_rows(rows, K);
+    const unsigned char *w = make_weights(type, VACT_PANEL, K, row_bytes);
+    unsigned char *b = (unsigned char *)check_output(PANELS * ldb / 4, 0);
+    float *c = check_output((size_t)rows * COLUMNS, 0);
+    char name[40];
+    for (size_t p = 0; p < PANELS; p++)
+        fast->pack_int8[type](b + p * ldb, w, row_bytes, VACT_PANEL, K);
+    snprintf(name, sizeof name, "int8 %s %dx64x768", vact_dtype_get(type)->name, rows);
+    CHECK_BENCH(level, name, scalar->gemm_int8[type](c, COLUMNS, &a, b, ldb, K, rows, PANELS),
+                fast->gemm_int8[type](c, COLUMNS, &a, b, ldb, K, rows, PANELS));
+    snprintf(name, sizeof name, "int8 pack %s 768", vact_dtype_get(type)->name);
+    CHECK_BENCH(level, name, scalar->pack_int8[type](b, w, row_bytes, VACT_PANEL, K),
+                fast->pack_int8[type](b, w, row_bytes, VACT_PANEL, K));
+    check_end();
+}
+
 void check_gemm_int8(void **state)
 {
     (void)state;
@@ -180,5 +202,85 @@ void check_gemm_int8(void **state)
                 continue;
             for (int i = 0; i < CHECK_CASES; i++)
                 check_product(level, types[t]);
+            if (level && check_bench)
+                bench_int8(level, types[t], 48);
+        }
+}
+
+/* A row that holds a NaN gives NaN and a row of zeros gives 0, in all channels; the rows beside them are as ever. */
+void test_rows_without_a_scale(void **state)
+{
+    (void)state;
+    enum { ROWS = 9, BROKEN = 2, ZEROS = 5, BLOCKS = 3, K = BLOCKS * BLOCK };
+    for (int level = 0; level < check_levels(); level++)
+        for (int t = 0; t < 2; t++) {
+            const vact_kernels *kernels = check_level(level);
+            const size_t row_bytes = (size_t)vact_dtype_bytes(types[t], K);
+            check_begin(level, "rows without a scale, %s", vact_dtype_get(types[t])->name);
+            float *x = check_copy(check_floats(ROWS * K, CHECK_NORMAL, 0), ROWS * K, 0);
+            x[BROKEN * K + K - 1] = NAN;
+            memset(x + ZEROS * K, 0, K * sizeof *x);
+            int8_t *q = (int8_t *)check_output(ROWS * K / 4, 0);
+            int16_t *sums = (int16_t *)check_output((ROWS * BLOCKS + 1) / 2, 0);
+            float *scale = check_output(ROWS, 0), *c = check_output(ROWS * VACT_PANEL, 0);
+            for (int i = 0; i < ROWS; i++)
+                kernels->quantize(q + i * K, sums + i * BLOCKS, scale + i, x + i * K, K);
+            const unsigned char *w = make_weights(types[t], VACT_PANEL, K, row_bytes);
+            void *b = check_output(vact_int8_panel_bytes(types[t], K) / 4, 0);
+            const vact_int8_rows a = { .q = q, .sums = sums, .scale = scale, .ldq = K, .ldsums = BLOCKS };
+            kernels->pack_int8[types[t]](b, w, row_bytes, VACT_PANEL, K);
+            kernels->gemm_int8[types[t]](c, VACT_PANEL, &a, b, 0, K, ROWS, 1);
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t j = 0; j < VACT_PANEL; j++) {
+                    const float want = defined(types[t], &a, i, w + j * row_bytes, K), got = c[i * VACT_PANEL + j];
+                    check_true(i == BROKEN ? isnan(got) : i == ZEROS ? got == 0 : got == want, "a row's products");
+                }
+            check_end();
+        }
+}
+
+/* ---- all together ---- */
+
+/* One channel of a row against real numbers. Half a step for each code and the rounding of its quotient; a rounding for
+ * each block, and for the last product. A row without a scale counts as zeros. */
+static void check_error(uint32_t type, const float *x, size_t k, float scale, const unsigned char *w, float got)
+{
+    double exact = 0, sizes = 0, largest = 0;
+    for (size_t i = 0; i < k; i++) {
+        const unsigned char *block = w + i / BLOCK * vact_dtype_get(type)->block_bytes;
+        float weight_scale;
+        check_level(0)->decode[VACT_DTYPE_F16](&weight_scale, block, 1);
+        const double weight = (double)weight_scale * code_of(type, block + 2, i % BLOCK);
+        exact += weight * (double)x[i];
+        sizes += fabs(weight);
+        largest = fmax(largest, fabs((double)x[i]));
+    }
+    const double step = scale > 0 ? largest / 127 * (0.5 + 0x1p-17) : largest;
+    const double roundings = (double)(k / BLOCK + 1) * CHECK_UNIT * 1.01;
+    check_near(&exact, &(double){ sizes * (step + roundings * largest) + CHECK_TINY }, &got, 1);
+}
+
+/* The bound of docs/numerics.md. */
+void check_int8_error(void **state)
+{
+    (void)state;
+    for (int level = 0; level < check_levels(); level++)
+        for (int i = 0; i < CHECK_CASES; i++) {
+            const vact_kernels *kernels = check_level(level);
+            const uint32_t type = types[i % 2];
+            const size_t k = BLOCK * check_range(1, 40), row_bytes = (size_t)vact_dtype_bytes(type, k);
+            const check_fill fill = check_any_fill();
+            check_begin(level, "int8 error %s k=%zu fill=%d", vact_dtype_get(type)->name, k, (int)fill);
+            const float *x = check_floats(k, fill, 0);
+            const quantized_row row = quantized(level, x, k);
+            const unsigned char *w = make_weights(type, VACT_PANEL, k, row_bytes);
+            void *b = check_output(vact_int8_panel_bytes(type, k) / 4, 0);
+            float *c = check_output(VACT_PANEL, 0);
+            const vact_int8_rows a = { .q = row.q, .sums = row.sums, .scale = &row.scale, .ldq = k, .ldsums = 0 };
+            kernels->pack_int8[type](b, w, row_bytes, VACT_PANEL, k);
+            kernels->gemm_int8[type](c, VACT_PANEL, &a, b, 0, k, 1, 1);
+            for (size_t j = 0; j < VACT_PANEL; j++)
+                check_error(type, x, k, row.scale, w + j * row_bytes, c[j]);
+            check_end();
         }
 }

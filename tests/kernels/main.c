@@ -17,6 +17,8 @@
     X(check_quantize)                                                                                                  \
     X(test_quantize_by_hand)                                                                                           \
     X(check_gemm_int8)                                                                                                 \
+    X(test_rows_without_a_scale)                                                                                       \
+    X(check_int8_error)                                                                                                \
     X(check_arithmetic)                                                                                                \
     X(test_activations_are_within_2e7_of_long_double)                                                                  \
     X(test_elements_do_not_depend_on_position_or_count)                                                                \
