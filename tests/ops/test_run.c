@@ -222,6 +222,8 @@ static void test_cost_of_a_site_is_two_per_product(void **state)
     vact_site(&r, .x = x, .out = { { y, &q }, { z, &k } });
     assert_true(vact_cost_get(cost)->flops == 2.0 * 5 * 32 * (64 + 7));
     assert_true(vact_cost_get(cost)->weight_bytes == 64 * 34 + 7 * 64);
+    assert_true(vact_cost_get(cost)->site_flops[VACT_DTYPE_Q8_0] == 2.0 * 5 * 32 * 64);
+    assert_true(vact_cost_get(cost)->site_flops[VACT_DTYPE_BF16] == 2.0 * 5 * 32 * 7);
 
     vact_site(&r, .x = x, .out = { { y, &q }, { .w = &q } }, .gated = true);
     assert_true(vact_cost_get(cost)->flops == 2.0 * 5 * 32 * (64 + 7 + 128));
