@@ -58,8 +58,8 @@ void vact_quantize_avx2(int8_t *q, int16_t *sums, float *scale, const float *x, 
 static inline void pack(size_t code_bytes, unsigned char *dst, const unsigned char *src, size_t row_bytes, int rows,
                         size_t k)
 {
+    unsigned char some[VACT_PANEL * (SCALE_BYTES + BLOCK)] = { 0 };
     for (size_t at = 0; at < k; at += BLOCK, src += SCALE_BYTES + code_bytes) {
-        unsigned char some[VACT_PANEL * (SCALE_BYTES + BLOCK)] = { 0 };
         const unsigned char *blocks = src;
         size_t apart = row_bytes;
         if (rows < VACT_PANEL) { /* beside zeros */
@@ -197,17 +197,27 @@ static inline void scale_row(float *c, float scale)
 
 #define Q8_0_TILE(rows) TILE(q8_0_tile, rows, 8, Q8_0_FIRST, Q8_0_SECOND, Q8_0_END)
 #define Q4_0_TILE(rows) TILE(q4_0_tile, rows, 4, Q4_0_FIRST, Q4_0_SECOND, Q4_0_END)
-Q8_0_TILE(1) Q8_0_TILE(2) Q8_0_TILE(3) Q8_0_TILE(4)
-Q4_0_TILE(1) Q4_0_TILE(2) Q4_0_TILE(3) Q4_0_TILE(4)
+/* clang-format on */
 
-#define GEMM(type)                                                                                                     \
-    void vact_gemm_int8_##type##_avx2(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb,        \
-                                      size_t k, int rows, int panels)                                                  \
-    {                                                                                                                  \
-        static int8_tile *const tiles[] = { type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4 };              \
-        vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);                                              \
-    }
+Q8_0_TILE(1)
+Q8_0_TILE(2)
+Q8_0_TILE(3)
+Q8_0_TILE(4)
+Q4_0_TILE(1)
+Q4_0_TILE(2)
+Q4_0_TILE(3)
+Q4_0_TILE(4)
 
-GEMM(q8_0)
-GEMM(q4_0)
-    /* clang-format on */
+void vact_gemm_int8_q8_0_avx2(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels)
+{
+    static int8_tile *const tiles[] = { q8_0_tile_1, q8_0_tile_2, q8_0_tile_3, q8_0_tile_4 };
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
+}
+
+void vact_gemm_int8_q4_0_avx2(float *c, size_t ldc, const vact_int8_rows *a, const void *b, size_t ldb, size_t k,
+                              int rows, int panels)
+{
+    static int8_tile *const tiles[] = { q4_0_tile_1, q4_0_tile_2, q4_0_tile_3, q4_0_tile_4 };
+    vact_int8_by_tiles(tiles, 4, c, ldc, a, b, ldb, k, rows, panels);
+}
