@@ -2,9 +2,10 @@
  * read; the other levels are checked against it on random shapes (tests/kernels).
  *
  * Bits: element (i, j) of a product is one chain acc = fma(a[i][k], b[k][j], acc), k = 0, 1, 2 ..., at every
- * level, whatever the number of rows or columns around it. decode, pack, scale, add, mul, axpy, rope and pixels
- * agree between levels to the bit too. Reductions (norms, softmax) use a fixed number of lanes per level. So a
- * row's result depends on the level and on its own length only. A NaN that comes in goes out. */
+ * level, whatever the number of rows or columns around it. decode, pack, quantize, scale, add, mul, axpy, rope and
+ * pixels agree between levels to the bit too, and so do products of integers. Reductions (norms, softmax) use a fixed
+ * number of lanes per level. So a row's result depends on the level and on its own length only. A NaN that comes in
+ * goes out. */
 #ifndef VACT_KERNELS_H
 #define VACT_KERNELS_H
 

@@ -34,8 +34,6 @@ void vact_gemm_int8_q4_0_neon(float *c, size_t ldc, const vact_int8_rows *a, con
 void vact_layer_norm_neon(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_neon(float *y, const float *x, const float *w, float eps, size_t n);
 void vact_softmax_neon(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f);
-void vact_fma_ceiling_neon(float *values, size_t steps);
-void vact_dot_ceiling_neon(int32_t *values, size_t steps);
 void vact_rope_neon(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
 void vact_gelu_erf_neon(float *x, size_t n);
@@ -48,6 +46,9 @@ void vact_axpy_neon(float *y, float a, const float *x, size_t n);
 
 void vact_pixels_u8_neon(float *dst, size_t plane, const unsigned char *src, size_t n);
 void vact_pixels_f32_neon(float *dst, size_t plane, const float *src, size_t n);
+
+void vact_fma_ceiling_neon(float *values, size_t steps);
+void vact_dot_ceiling_neon(int32_t *values, size_t steps);
 
 /* p[n], n < 4; the other lanes are `rest`. */
 static inline float32x4_t load_tail(const float *p, size_t n, float rest)

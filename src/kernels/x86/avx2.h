@@ -33,8 +33,6 @@ void vact_gemm_int8_q4_0_avx2(float *c, size_t ldc, const vact_int8_rows *a, con
 void vact_layer_norm_avx2(float *y, const float *x, const float *w, const float *b, float eps, size_t n);
 void vact_rms_norm_avx2(float *y, const float *x, const float *w, float eps, size_t n);
 void vact_softmax_avx2(float *s, size_t ld, int rows, size_t n, float scale, float *max, float *sum, float *f);
-void vact_fma_ceiling_avx2(float *values, size_t steps);
-void vact_dot_ceiling_avx2(int32_t *values, size_t steps);
 void vact_rope_avx2(float *x, const float *cos, const float *sin, size_t heads, size_t hd);
 
 void vact_gelu_erf_avx2(float *x, size_t n);
@@ -47,6 +45,9 @@ void vact_axpy_avx2(float *y, float a, const float *x, size_t n);
 
 void vact_pixels_u8_avx2(float *dst, size_t plane, const unsigned char *src, size_t n);
 void vact_pixels_f32_avx2(float *dst, size_t plane, const float *src, size_t n);
+
+void vact_fma_ceiling_avx2(float *values, size_t steps);
+void vact_dot_ceiling_avx2(int32_t *values, size_t steps);
 
 /* All ones in the first n lanes, n <= 8. */
 static inline __m256i first_lanes(size_t n)
