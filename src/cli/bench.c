@@ -113,6 +113,7 @@ static bool parse_variant(bench *b, int i, const char *text)
         return cli_fail_usage(&cli_bench, "option --ab: more than %d words in \"%s\"", MOST_WORDS - 2, text), false;
     if (cli_parse(&cli_bench, options, argc, argv, NULL, 0) < 0)
         return false;
+    cli_listen(&o);
     v->settings = o.settings;
     v->label = text;
     return true;

@@ -242,6 +242,8 @@ prints '^A "--threads 1": 1 view, 1 thread, 2 runs$'
 prints '^B/A, median of pairs: total '
 expect 0 "$vact" bench m.gguf --reps 2 --ab '--threads 1' '--threads 2' --json
 prints '"variant":"B","options":"--threads 2","b_over_a":{"total":'
+expect 0 "$vact" bench m.gguf --reps 1 --ab '' '--verbose'
+[ "$(grep -c '^vact: session: ' err)" = 1 ] || fail "not one of two sessions is told of: $(cat err)"
 expect 0 "$vact" bench m.gguf --reps 1 --ab '--act f32' '--act int8'
 prints '^B "--act int8": 1 view'
 complains 1 'vact: no.gguf: No such file or directory' "$vact" bench no.gguf --json
