@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "cli/cli.h"
 #include "kernels/kernels.h"
+#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -96,11 +97,12 @@ static bool make_jobs(bench *b)
 
 /* ---- busy processes ---- */
 
-static void start_busy(bench *b)
+/* False after a complaint. */
+static bool start_busy(bench *b)
 {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
+        return cli_fail("cannot tell the CPUs to keep busy: %s", strerror(errno)), false;
     const pid_t parent = getpid();
     for (size_t cpu = 0; cpu < MOST_CPUS; cpu++) {
         if (!CPU_ISSET(cpu, &allowed))
@@ -116,9 +118,11 @@ static void start_busy(bench *b)
             for (volatile unsigned spin = 0;; spin++)
                 ;
         }
-        if (child > 0)
-            b->busy[b->n_busy++] = child;
+        if (child < 0)
+            return cli_fail("cannot keep CPU %zu busy: %s", cpu, strerror(errno)), false;
+        b->busy[b->n_busy++] = child;
     }
+    return true;
 }
 
 static void stop_busy(bench *b)
@@ -191,8 +195,7 @@ static bool bench_all(bench *b)
         print_rows(b, "quiet");
     }
     if (both || o->busy) {
-        start_busy(b);
-        const bool ok = measure_all(b);
+        const bool ok = start_busy(b) && measure_all(b);
         stop_busy(b);
         if (!ok)
             return false;
