@@ -24,6 +24,10 @@ keep() {
     echo "$ms" >>"$1"
 }
 
+[ "$rounds" -ge 1 ] || {
+    echo "ROUNDS is $rounds, expected 1 or more" >&2
+    exit 2
+}
 round=0
 while [ $round -lt "$rounds" ]; do
     for n in $views; do

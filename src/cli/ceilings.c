@@ -46,7 +46,7 @@ static void read_tile(void *context, int tile, int thread)
 }
 
 /* Steps that take a tile's time. */
-static size_t calibrate(cli_ceilings *c, size_t *steps, vact_tile_fn tile)
+static void calibrate(cli_ceilings *c, size_t *steps, vact_tile_fn tile)
 {
     double ms = 0;
     for (*steps = 1000; ms < TILE_MS / 4; *steps *= 2) {
@@ -54,15 +54,15 @@ static size_t calibrate(cli_ceilings *c, size_t *steps, vact_tile_fn tile)
         tile(c, 0, 0);
         ms = vact_clock_ms() - start;
     }
-    return (size_t)((double)(*steps / 2) * TILE_MS / ms) + 1;
+    *steps = (size_t)((double)(*steps / 2) * TILE_MS / ms) + 1;
 }
 
 vact_status cli_ceilings_open(cli_ceilings *c, vact_isa isa, int threads, const uint64_t *memory, vact_error *err)
 {
     *c = (cli_ceilings){ .memory = memory };
     vact_kernels_init(&c->kernels, isa);
-    c->fma_steps = calibrate(c, &c->fma_steps, fma_tile);
-    c->dot_steps = calibrate(c, &c->dot_steps, dot_tile);
+    calibrate(c, &c->fma_steps, fma_tile);
+    calibrate(c, &c->dot_steps, dot_tile);
     return vact_pool_open(&c->pool, threads, err);
 }
 

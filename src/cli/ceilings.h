@@ -20,7 +20,7 @@ typedef struct cli_ceilings {
     size_t fma_steps, dot_steps;
 } cli_ceilings;
 
-/* Memory to read, from the arena: larger than any last-level cache, and touched. NULL: there is none. */
+/* Memory to read, from the arena: larger than most last-level caches, and touched. NULL: there is none. */
 uint64_t *cli_ceilings_memory(vact_arena *arena);
 
 /* A level that this processor has; threads >= 1. The memory is borrowed. */

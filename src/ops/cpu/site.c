@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    NB = 64,   /* most output channels of a tile */
-    MB = 512,  /* most rows of a tile */
-    TILES = 8, /* for each thread, or tiles get smaller: threads should end together */
+    MOST_CHANNELS = 64, /* of a tile */
+    MOST_ROWS = 512,    /* of a tile */
+    TILES = 8,          /* for each thread, or tiles get smaller: threads should end together */
     LINE = 64,
     FEW_ROWS = 8, /* that a thread prepares at a time */
 };
@@ -87,7 +87,7 @@ static size_t most_panel_floats(const vact_cpu *cpu, const vact_site_args *site)
 vact_scratch vact_cpu_site_scratch(const vact_cpu *cpu, const vact_site_args *site)
 {
     const site_layout l = lay_out(cpu, site);
-    const size_t products = (site->gated ? 2 : 1) * (size_t)vact_min_i32(MB, site->x.rows) * NB;
+    const size_t products = (site->gated ? 2 : 1) * (size_t)vact_min_i32(MOST_ROWS, site->x.rows) * MOST_CHANNELS;
     return (vact_scratch){ l.q + l.normed + l.scales + l.sums, most_panel_floats(cpu, site) + products };
 }
 
@@ -238,7 +238,7 @@ void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
                      .ldq = l.ldq,
                      .ldsums = (size_t)site->x.cols / VACT_INT8_BLOCK,
                      .panel_floats = most_panel_floats(cpu, site),
-                     .channels = NB };
+                     .channels = MOST_CHANNELS };
     if (l.normed) {
         job.a = job.normed = cpu->shared + l.q;
         job.lda = (size_t)vact_row_stride(site->x.cols);
@@ -250,7 +250,7 @@ void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
     }
     if (job.normed || job.q)
         vact_pool_run(cpu->pool, prepare_tile, &job, vact_ceil_div(site->x.rows, FEW_ROWS));
-    job.row_chunks = vact_ceil_div(site->x.rows, MB);
+    job.row_chunks = vact_ceil_div(site->x.rows, MOST_ROWS);
     while (job.channels > VACT_PANEL && count_tiles(&job, job.channels) < TILES * cpu->threads)
         job.channels /= 2;
     vact_pool_run(cpu->pool, site_tile, &job, count_tiles(&job, job.channels));
