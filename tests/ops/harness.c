@@ -17,12 +17,27 @@ static uint64_t random_state = 1;
 
 /* ---- devices ---- */
 
-size_t ops_cpus(ops_target *out, int threads)
+size_t ops_levels(ops_target *out, int threads)
 {
     size_t count = 0;
     for (int isa = 0; isa < VACT_ISA_END; isa++)
         if (vact_cpu_has((vact_isa)isa))
             out[count++] = (ops_target){ vact_isa_name((vact_isa)isa), false, (vact_isa)isa, threads, false };
+    return count;
+}
+
+size_t ops_cpus(ops_target *out, int threads)
+{
+    const size_t levels = ops_levels(out, threads);
+    size_t count = 0;
+    vact_kernels kernels, kept = { 0 };
+    for (size_t i = 0; i < levels; i++) {
+        vact_kernels_init(&kernels, out[i].isa);
+        if (kernels.gemm == kept.gemm)
+            continue;
+        kept = kernels;
+        out[count++] = out[i];
+    }
     return count;
 }
 

@@ -37,8 +37,10 @@ typedef struct ops_target {
 
 extern const ops_target ops_reference;
 
-/* The cpu device at every level that this machine has; at most OPS_CPUS. */
+/* The cpu device at every level that this machine has; at most OPS_CPUS. ops_cpus leaves out those whose products of
+ * floats are the level's below: they differ in products of integers only. */
 enum { OPS_CPUS = VACT_ISA_END };
+size_t ops_levels(ops_target *out, int threads);
 size_t ops_cpus(ops_target *out, int threads);
 /* Those with one thread, after the reference device. */
 size_t ops_all(ops_target out[OPS_CPUS + 1]);

@@ -139,7 +139,7 @@ static const float *normed(const site_case *c, const ops_target *target)
 
 static size_t int8_cpus(ops_target *out, int count)
 {
-    const size_t n = ops_cpus(out, count);
+    const size_t n = ops_levels(out, count);
     for (size_t i = 0; i < n; i++)
         out[i].int8 = true;
     return n;
