@@ -17,7 +17,7 @@
 
 #define TINY "test_int8_tiny.gguf"
 #define MADE "test_int8_made.gguf"
-enum { MOST_ACTIONS = 64 };
+enum { TABLES = 16, MOST_ACTIONS = 64 };
 
 static const vact_settings floats = { .threads = 2 };
 static const vact_settings int8 = { .threads = 2, .activations = VACT_ACTIVATIONS_INT8 };
