@@ -4,6 +4,16 @@
 
 #include "kernels/gemm_tiles.h" /* ROWS_n */
 
+#include <string.h>
+
+/* Four codes of a row as one word, which products spread to every lane. */
+static inline int32_t four_codes(const int8_t *q)
+{
+    int32_t four;
+    memcpy(&four, q, sizeof four);
+    return four;
+}
+
 /* c[rows][16] of a's first rows; how many is the tile's own. */
 typedef void int8_tile(float *c, size_t ldc, const vact_int8_rows *a, const unsigned char *b, size_t k);
 

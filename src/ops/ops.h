@@ -201,13 +201,19 @@ typedef struct vact_run {
     double flops, all_flops; /* done and expected, for progress */
 } vact_run;
 
+/* Values rounded up to an odd number of cache lines of so many. */
+static inline int32_t vact_odd_lines(int32_t values, int32_t line)
+{
+    return ((values + line - 1) / line | 1) * line;
+}
+
 /* Floats from row to row of a buffer that products read. Long rows lie an odd number of cache lines apart, so that
  * walking several side by side doesn't meet the same few sets of the cache again and again: a product whose rows are
  * 4 or 12 KiB apart takes 2.5 times as long. */
 static inline int32_t vact_row_stride(int32_t cols)
 {
     enum { LINE = 16, LONG = 256 };
-    return cols < LONG ? cols : ((cols + LINE - 1) / LINE | 1) * LINE;
+    return cols < LONG ? cols : vact_odd_lines(cols, LINE);
 }
 
 /* Stack of buffers. A mark is the stack's height. */

@@ -97,9 +97,7 @@ static inline __m256i load_group(const unsigned char *p)
 
 static inline __m256i spread(const int8_t *q)
 {
-    int32_t four;
-    memcpy(&four, q, sizeof four);
-    return _mm256_set1_epi32(four);
+    return _mm256_set1_epi32(four_codes(q));
 }
 
 /* Eight channels of a row: c = fma(sum, scale, c). */

@@ -5,8 +5,6 @@
 #include "kernels/x86/avx512.h"
 #include "kernels/x86/int8_vnni.h"
 
-#include <string.h>
-
 #define WIDTHS(X, i) X(i, 0)
 
 typedef __m512 floats;
@@ -40,14 +38,6 @@ static inline ints high_nibbles(ints x)
 static inline ints spread_int(int x)
 {
     return _mm512_set1_epi32(x);
-}
-
-/* Four codes in every lane. */
-static inline ints spread_codes(const int8_t *q)
-{
-    int four;
-    memcpy(&four, q, sizeof four);
-    return spread_int(four);
 }
 
 static inline ints dot(ints sums, ints weights, ints codes)

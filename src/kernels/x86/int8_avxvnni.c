@@ -4,7 +4,6 @@
 #include "kernels/x86/int8_vnni.h"
 
 #include <immintrin.h>
-#include <string.h>
 
 #define WIDTHS(X, i) X(i, 0) X(i, 1)
 
@@ -39,14 +38,6 @@ static inline ints high_nibbles(ints x)
 static inline ints spread_int(int x)
 {
     return _mm256_set1_epi32(x);
-}
-
-/* Four codes in every lane. */
-static inline ints spread_codes(const int8_t *q)
-{
-    int four;
-    memcpy(&four, q, sizeof four);
-    return spread_int(four);
 }
 
 /* The empty asm ties a product to its place: compilers would load far ahead of it, and keep sums in memory instead. */

@@ -27,7 +27,7 @@
 #define DOT(i, p) t##i##p = dot(t##i##p, w##p, x);
 #define DOTS(i, group)                                                                                                 \
     {                                                                                                                  \
-        const ints x = spread_codes(q##i + at + 4 * (group));                                                          \
+        const ints x = spread_int(four_codes(q##i + at + 4 * (group)));                                                \
         WIDTHS(DOT, i)                                                                                                 \
     }
 #define SCALES(b, p) const floats scale##p = load_floats((b) + (p) * sizeof(floats));

@@ -49,14 +49,14 @@ static bool any_output(const vact_cpu *cpu, const vact_site_args *site, bool int
 
 /* Shared scratch, in floats: what comes first needs whole cache lines, and is made of them. */
 typedef struct site_layout {
-    size_t ldq; /* bytes; an odd number of cache lines, as for vact_row_stride */
+    size_t ldq; /* bytes */
     size_t q, normed, scales, sums;
 } site_layout;
 
 static site_layout lay_out(const vact_cpu *cpu, const vact_site_args *site)
 {
     const size_t rows = (size_t)site->x.rows, cols = (size_t)site->x.cols;
-    site_layout l = { .ldq = ((cols + LINE - 1) / LINE | 1) * LINE };
+    site_layout l = { .ldq = (size_t)vact_odd_lines(site->x.cols, LINE) };
     if (site->norm.kind != VACT_NORM_NONE && any_output(cpu, site, false))
         l.normed = rows * (size_t)vact_row_stride(site->x.cols);
     if (any_output(cpu, site, true)) {
