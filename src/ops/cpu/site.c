@@ -30,6 +30,7 @@ typedef struct site_job {
     size_t ldq, ldsums;
     size_t panel_floats;
     int32_t channels; /* of a tile, whole panels */
+    int32_t blocks;   /* of channels, of all outputs: a chunk of rows meets them all before the next */
     int32_t row_chunks;
 } site_job;
 
@@ -195,8 +196,8 @@ static void site_tile(void *context, int tile, int thread)
 {
     const site_job *job = context;
     const vact_site_args *site = job->args;
-    const int32_t channels = job->channels, chunk = tile % job->row_chunks;
-    int32_t block = tile / job->row_chunks;
+    const int32_t channels = job->channels, chunk = tile / job->blocks;
+    int32_t block = tile % job->blocks;
     int o = 0;
     while (block >= vact_ceil_div(site->out[o].w->w.rows, channels))
         block -= vact_ceil_div(site->out[o++].w->w.rows, channels);
@@ -218,14 +219,14 @@ static void site_tile(void *context, int tile, int thread)
     finish(job, o, begin, rows, first, (size_t)(end - first), products, others);
 }
 
-/* Tiles of so many channels. */
-static int32_t count_tiles(const site_job *job, int32_t channels)
+/* Of so many channels, in all outputs. */
+static int32_t count_blocks(const site_job *job, int32_t channels)
 {
     const vact_site_args *site = job->args;
     int32_t blocks = 0;
     for (int o = 0; o < (site->gated ? 1 : VACT_SITE_OUTPUTS) && site->out[o].w; o++)
         blocks += vact_ceil_div(site->out[o].w->w.rows, channels);
-    return blocks * job->row_chunks;
+    return blocks;
 }
 
 void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
@@ -251,7 +252,10 @@ void vact_cpu_site(vact_cpu *cpu, const vact_site_args *site)
     if (job.normed || job.q)
         vact_pool_run(cpu->pool, prepare_tile, &job, vact_ceil_div(site->x.rows, FEW_ROWS));
     job.row_chunks = vact_ceil_div(site->x.rows, MOST_ROWS);
-    while (job.channels > VACT_PANEL && count_tiles(&job, job.channels) < TILES * cpu->threads)
+    job.blocks = count_blocks(&job, job.channels);
+    while (job.channels > VACT_PANEL && job.blocks * job.row_chunks < TILES * cpu->threads) {
         job.channels /= 2;
-    vact_pool_run(cpu->pool, site_tile, &job, count_tiles(&job, job.channels));
+        job.blocks = count_blocks(&job, job.channels);
+    }
+    vact_pool_run(cpu->pool, site_tile, &job, job.blocks * job.row_chunks);
 }
