@@ -35,8 +35,6 @@ struct gguf_file {
     bool mapped; /* else the bytes are the caller's */
     vact_gguf_value *values;
     vact_gguf_tensor *tensors;
-    const vact_gguf_value **by_key;
-    const vact_gguf_tensor **by_name;
 };
 
 struct reader {
@@ -265,32 +263,22 @@ static bool read_value(struct reader *r, vact_gguf_value *v, uint64_t index)
     return read_elements(r, v);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    return strcmp((*(const vact_gguf_value *const *)a)->key, (*(const vact_gguf_value *const *)b)->key);
-}
-
 static bool read_values(struct reader *r)
 {
     struct gguf_file *file = r->file;
     const uint64_t n = file->view.n_values;
-    file->values = vact_arena_take(&file->arena, n, sizeof *file->values);
-    file->by_key = vact_arena_take(&file->arena, n, sizeof *file->by_key);
-    if (!file->values || !file->by_key)
+    file->view.values = file->values = vact_arena_take(&file->arena, n, sizeof *file->values);
+    if (!file->values)
         return no_memory(r);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n; i++)
         if (!read_value(r, &file->values[i], i))
             return false;
-        file->by_key[i] = &file->values[i];
-    }
-    qsort(file->by_key, n, sizeof *file->by_key, compare_keys);
-    file->view.by_key = file->by_key;
-    for (uint64_t i = 1; i < n; i++)
-        if (compare_keys(&file->by_key[i - 1], &file->by_key[i]) == 0) {
-            about_named(r, "key", file->by_key[i]->key, strlen(file->by_key[i]->key));
-            return bad(r, "found twice, expected once");
-        }
-    return true;
+    const char *twice = NULL;
+    if (!vact_gguf_index_values(&file->view, &file->arena, &twice))
+        return no_memory(r);
+    if (twice)
+        about_named(r, "key", twice, strlen(twice));
+    return !twice || bad(r, "found twice, expected once");
 }
 
 static bool read_alignment(struct reader *r)
@@ -335,11 +323,6 @@ static bool read_tensor(struct reader *r, vact_gguf_tensor *t, uint64_t index)
     return true;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp((*(const vact_gguf_tensor *const *)a)->name, (*(const vact_gguf_tensor *const *)b)->name);
-}
-
 static int compare_offsets(const void *a, const void *b)
 {
     const uint64_t x = (*(const vact_gguf_tensor *const *)a)->offset;
@@ -351,23 +334,18 @@ static bool read_tensors(struct reader *r)
 {
     struct gguf_file *file = r->file;
     const uint64_t n = file->view.n_tensors;
-    file->tensors = vact_arena_take(&file->arena, n, sizeof *file->tensors);
-    file->by_name = vact_arena_take(&file->arena, n, sizeof *file->by_name);
-    if (!file->tensors || !file->by_name)
+    file->view.tensors = file->tensors = vact_arena_take(&file->arena, n, sizeof *file->tensors);
+    if (!file->tensors)
         return no_memory(r);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n; i++)
         if (!read_tensor(r, &file->tensors[i], i))
             return false;
-        file->by_name[i] = &file->tensors[i];
-    }
-    qsort(file->by_name, n, sizeof *file->by_name, compare_names);
-    file->view.by_name = file->by_name;
-    for (uint64_t i = 1; i < n; i++)
-        if (compare_names(&file->by_name[i - 1], &file->by_name[i]) == 0) {
-            about_named(r, "tensor", file->by_name[i]->name, strlen(file->by_name[i]->name));
-            return bad(r, "found twice, expected once");
-        }
-    return true;
+    const char *twice = NULL;
+    if (!vact_gguf_index_tensors(&file->view, &file->arena, &twice))
+        return no_memory(r);
+    if (twice)
+        about_named(r, "tensor", twice, strlen(twice));
+    return !twice || bad(r, "found twice, expected once");
 }
 
 /* Offsets from the data section become offsets in the file. A truncated file is told by its first tensor
@@ -407,7 +385,7 @@ static bool check_overlaps(struct reader *r)
     char shown[SHOWN_NAME];
     if (!by_offset)
         return no_memory(r);
-    memcpy(by_offset, file->by_name, n * sizeof *by_offset);
+    memcpy(by_offset, file->view.by_name, n * sizeof *by_offset);
     qsort(by_offset, n, sizeof *by_offset, compare_offsets);
     for (uint64_t i = 1; i < n; i++) {
         const vact_gguf_tensor *a = by_offset[i - 1], *b = by_offset[i];
@@ -423,6 +401,22 @@ static bool check_overlaps(struct reader *r)
 
 /* ---- open and close ---- */
 
+static void forget_file(const vact_gguf *gguf, const void *data, size_t size)
+{
+    const struct gguf_file *file = (const struct gguf_file *)gguf;
+    if (file->mapped)
+        vact_mapping_forget(&file->mapping, data, size);
+}
+
+static void close_file(vact_gguf *gguf)
+{
+    struct gguf_file *file = (struct gguf_file *)gguf;
+    vact_arena_free(&file->arena);
+    if (file->mapped)
+        vact_mapping_close(&file->mapping);
+    free(file);
+}
+
 /* Takes the mapping over if `mapped`, on failure too. */
 static vact_status load(vact_gguf **out, const char *path, vact_mapping mapping, bool mapped, vact_error *err)
 {
@@ -436,14 +430,14 @@ static vact_status load(vact_gguf **out, const char *path, vact_mapping mapping,
     file->mapped = mapped;
     struct reader r = { .file = file, .data = mapping.data, .size = mapping.size, .err = err };
     file->view.size = mapping.size;
+    file->view.forget = forget_file;
+    file->view.close = close_file;
     file->view.path = vact_arena_text(&file->arena, vact_path_end(path), strlen(vact_path_end(path)));
     vact_gguf *gguf = &file->view;
     if (!file->view.path)
         r.status = vact_fail(err, VACT_ENOMEM, "%s: no memory to read it", vact_path_end(path));
     else if (read_header(&r) && read_values(&r) && read_alignment(&r) && read_tensors(&r) && place_tensors(&r) &&
              check_overlaps(&r)) {
-        file->view.values = file->values;
-        file->view.tensors = file->tensors;
         *out = gguf;
         return VACT_OK;
     }
@@ -469,10 +463,6 @@ void vact_gguf_close(vact_gguf **gguf)
 {
     if (!gguf || !*gguf)
         return;
-    struct gguf_file *file = (struct gguf_file *)*gguf;
+    (*gguf)->close(*gguf);
     *gguf = NULL;
-    vact_arena_free(&file->arena);
-    if (file->mapped)
-        vact_mapping_close(&file->mapping);
-    free(file);
 }

@@ -8,6 +8,7 @@
 #ifndef VACT_FILE_GGUF_H
 #define VACT_FILE_GGUF_H
 
+#include "base/arena.h"
 #include "file/dtype.h"
 #include "vact.h"
 
@@ -68,6 +69,10 @@ typedef struct vact_gguf {
     const vact_gguf_tensor *tensors;        /* in file order */
     const vact_gguf_value *const *by_key;   /* the same, sorted by key */
     const vact_gguf_tensor *const *by_name; /* the same, sorted by name */
+    const char *tokenizer;                  /* a tokenizer.json that came along beside it, or NULL */
+    /* What stands behind the view: a mapped file here, other files where one was put together from them. */
+    void (*forget)(const struct vact_gguf *gguf, const void *data, size_t size);
+    void (*close)(struct vact_gguf *gguf);
 } vact_gguf;
 
 /* EIO, EFORMAT or ENOMEM, and NULL in *out; the text names the file, the key or tensor, what was found and
@@ -78,6 +83,14 @@ vact_status vact_gguf_open(vact_gguf **out, const char *path, vact_error *err);
  * data must be 8-byte aligned. */
 vact_status vact_gguf_parse(vact_gguf **out, const char *name, const uint8_t *data, size_t size, vact_error *err);
 void vact_gguf_close(vact_gguf **gguf); /* accepts NULL and a pointer to NULL */
+
+/* Tensor bytes that won't be read again soon: memory they take is given back where they can be had from a file. Whoever
+ * reads a whole checkpoint calls it now and then. */
+void vact_gguf_forget(const vact_gguf *gguf, const void *data, size_t size);
+
+/* Make by_key or by_name, in the arena. False: out of memory. *twice is a key or name that is there twice, else left. */
+bool vact_gguf_index_values(vact_gguf *gguf, vact_arena *arena, const char **twice);
+bool vact_gguf_index_tensors(vact_gguf *gguf, vact_arena *arena, const char **twice);
 
 /* NULL when there is none. O(log n). */
 const vact_gguf_value *vact_gguf_find(const vact_gguf *gguf, const char *key);

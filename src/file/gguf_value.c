@@ -36,6 +36,53 @@ const vact_gguf_tensor *vact_gguf_find_tensor(const vact_gguf *gguf, const char 
     return hit ? *hit : NULL;
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+    return compare_to_key((*(const vact_gguf_value *const *)a)->key, b);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return compare_to_name((*(const vact_gguf_tensor *const *)a)->name, b);
+}
+
+bool vact_gguf_index_values(vact_gguf *gguf, vact_arena *arena, const char **twice)
+{
+    const uint64_t n = gguf->n_values;
+    const vact_gguf_value **by_key = vact_arena_take(arena, n, sizeof *by_key);
+    if (!by_key)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        by_key[i] = &gguf->values[i];
+    qsort(by_key, n, sizeof *by_key, compare_keys);
+    for (uint64_t i = 1; i < n; i++)
+        if (compare_keys(&by_key[i - 1], &by_key[i]) == 0)
+            *twice = by_key[i]->key;
+    gguf->by_key = by_key;
+    return true;
+}
+
+bool vact_gguf_index_tensors(vact_gguf *gguf, vact_arena *arena, const char **twice)
+{
+    const uint64_t n = gguf->n_tensors;
+    const vact_gguf_tensor **by_name = vact_arena_take(arena, n, sizeof *by_name);
+    if (!by_name)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        by_name[i] = &gguf->tensors[i];
+    qsort(by_name, n, sizeof *by_name, compare_names);
+    for (uint64_t i = 1; i < n; i++)
+        if (compare_names(&by_name[i - 1], &by_name[i]) == 0)
+            *twice = by_name[i]->name;
+    gguf->by_name = by_name;
+    return true;
+}
+
+void vact_gguf_forget(const vact_gguf *gguf, const void *data, size_t size)
+{
+    gguf->forget(gguf, data, size);
+}
+
 vact_status vact_gguf_need(const vact_gguf *gguf, const char *key, vact_gguf_type type, vact_gguf_type element,
                            const vact_gguf_value **out, vact_error *err)
 {
