@@ -4,6 +4,7 @@
 #include "file/line.h"
 #include "kernels/kernels.h"
 #include "models/registry.h"
+#include "origin/origin.h"
 #include <string.h>
 
 static void print_values(const vact_gguf *gguf)
@@ -141,10 +142,14 @@ static int inspect(const char *path)
     vact_gguf *gguf = NULL;
     const vact_arch *arch = NULL;
     char name[200];
-    if (vact_gguf_open(&gguf, path, &err) != VACT_OK)
+    if (vact_checkpoint_open(&gguf, path, &err) != VACT_OK)
         return cli_fail("%s", err.text);
-    printf("%s: GGUF version %u, %llu bytes, alignment %u\n", vact_printable(name, sizeof name, path, strlen(path)),
-           gguf->version, (unsigned long long)gguf->size, gguf->alignment);
+    printf("%s: ", vact_printable(name, sizeof name, path, strlen(path)));
+    if (gguf->version)
+        printf("GGUF version %u, %llu bytes, alignment %u\n", gguf->version, (unsigned long long)gguf->size,
+               gguf->alignment);
+    else
+        printf("a directory that LeRobot saved, as vact convert would store it\n");
     print_values(gguf);
     print_tensors(gguf);
     vact_status status = vact_arch_detect(&arch, gguf, &err);

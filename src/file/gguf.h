@@ -61,7 +61,7 @@ typedef struct vact_gguf_tensor {
 
 typedef struct vact_gguf {
     const char *path; /* as messages show it: its end, if it is long */
-    uint32_t version;
+    uint32_t version; /* of the format; 0: put together from other files */
     uint32_t alignment;
     uint64_t size; /* of the file */
     uint64_t n_values, n_tensors;
@@ -87,6 +87,12 @@ void vact_gguf_close(vact_gguf **gguf); /* accepts NULL and a pointer to NULL */
 /* Tensor bytes that won't be read again soon: memory they take is given back where they can be had from a file. Whoever
  * reads a whole checkpoint calls it now and then. */
 void vact_gguf_forget(const vact_gguf *gguf, const void *data, size_t size);
+
+/* Values made in an arena, laid out as in a file; `type` is U32, F32 or F64. False: out of memory. */
+bool vact_gguf_make_number(vact_gguf_value *out, vact_arena *arena, const char *key, vact_gguf_type type,
+                           double number);
+bool vact_gguf_make_text(vact_gguf_value *out, vact_arena *arena, const char *key, const char *text);
+bool vact_gguf_make_texts(vact_gguf_value *out, vact_arena *arena, const char *key, const char *const *texts, size_t n);
 
 /* Make by_key or by_name, in the arena. False: out of memory. *twice is a key or name that is there twice, else left. */
 bool vact_gguf_index_values(vact_gguf *gguf, vact_arena *arena, const char **twice);

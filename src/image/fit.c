@@ -78,3 +78,15 @@ void vact_fit_pad_left_top(float *dst, int32_t size, const vact_image *picture)
     memset(dst, 0, stride * (size_t)size * sizeof *dst);
     resize(dst + stride * (size_t)(size - height) + 3 * (size_t)(size - width), stride, width, height, &s);
 }
+
+const char *vact_fit_name(vact_fit_fn fit)
+{
+    static const struct {
+        vact_fit_fn fit;
+        const char *name;
+    } known[] = { { vact_fit_pad_left_top, "pad_left_top" } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].fit == fit)
+            return known[i].name;
+    return "unknown";
+}

@@ -13,4 +13,7 @@ typedef void (*vact_fit_fn)(float *dst, int32_t size, const vact_image *picture)
  * Source: huggingface/lerobot, resize_with_pad of the SmolVLA policy. */
 void vact_fit_pad_left_top(float *dst, int32_t size, const vact_image *picture);
 
+/* What files call it (key vact.image_fit): "pad_left_top". */
+const char *vact_fit_name(vact_fit_fn fit);
+
 #endif

@@ -51,50 +51,67 @@ struct smolvla {
 /* ---- file: keys ---- */
 
 /* clang-format off: a table is read as one */
-#define K(name, field, lo, hi)                                                                                         \
-    {                                                                                                                  \
-        name, VACT_GGUF_U32, offsetof(struct config, field), true, 0, lo, hi                                           \
-    }
-#define K_OR(name, field, d, lo, hi)                                                                                   \
-    {                                                                                                                  \
-        name, VACT_GGUF_U32, offsetof(struct config, field), false, d, lo, hi                                          \
-    }
+#define F(field) offsetof(struct config, field)
 static const vact_key keys[] = {
-    K("hidden", hidden, 1, 65536),
-    K("intermediate", inter, 1, 262144),
-    K("n_q_heads", q_heads, 1, 1024),
-    K("n_kv_heads", kv_heads, 1, 1024),
-    K("head_dim", head_dim, 2, 1024),
-    K("n_layers", layers, 1, 1024),
-    K("vocab_size", vocab, 1, 4194304),
-    K("expert_h", expert, 2, 65536),
-    K("expert_inter", expert_inter, 1, 262144),
-    K("chunk_size", chunk, 1, 1024),
-    K("num_steps", steps, 1, 1000),
-    K("max_state_dim", max_state, 1, 4096),
-    K("max_action_dim", max_action, 1, 4096),
-    K("real_state_dim", state, 1, 4096),
-    K("real_action_dim", action, 1, 4096),
-    K("self_attn_every_n_layers", self_every, 1, 1024),
-    K("tokenizer_max_length", max_tokens, 1, 4096),
-    { "min_period", VACT_GGUF_F64, offsetof(struct config, min_period), true, 0, 1e-9, 1e9 },
-    { "max_period", VACT_GGUF_F64, offsetof(struct config, max_period), true, 0, 1e-9, 1e9 },
-    { "expert_width_multiplier", VACT_GGUF_F64, offsetof(struct config, expert_width), false, 0, 0, 1e9 },
-    { "norm_eps", VACT_GGUF_F32, offsetof(struct config, norm_eps), false, 1e-8, 0, 1 },
-    K_OR("vit_hidden", vit, 768, 1, 65536),
-    K_OR("vit_layers", vit_layers, 12, 1, 1024),
-    K_OR("vit_heads", vit_heads, 12, 1, 1024),
-    K_OR("vit_inter", vit_inter, 3072, 1, 262144),
-    K_OR("image_size", image, 512, 1, 4096),
-    K_OR("patch_size", patch, 16, 1, 512),
-    K_OR("vit_pixel_shuffle", shuffle, 4, 1, 64),
-    K_OR("n_img_tokens", image_tokens, 64, 1, 65536),
-    { "vit_ln_eps", VACT_GGUF_F32, offsetof(struct config, vit_eps), false, 1e-6, 0, 1 },
+    VACT_KEY("hidden", F(hidden), 1, 65536, NULL),
+    VACT_KEY("intermediate", F(inter), 1, 262144, NULL),
+    VACT_KEY("n_q_heads", F(q_heads), 1, 1024, NULL),
+    VACT_KEY("n_kv_heads", F(kv_heads), 1, 1024, NULL),
+    VACT_KEY("head_dim", F(head_dim), 2, 1024, NULL),
+    VACT_KEY("n_layers", F(layers), 1, 1024, "?num_vlm_layers"),
+    VACT_KEY("vocab_size", F(vocab), 1, 4194304, NULL),
+    VACT_KEY("expert_h", F(expert), 2, 65536, NULL),
+    VACT_KEY("expert_inter", F(expert_inter), 1, 262144, NULL),
+    VACT_KEY("chunk_size", F(chunk), 1, 1024, "chunk_size"),
+    VACT_KEY("num_steps", F(steps), 1, 1000, "num_steps"),
+    VACT_KEY("max_state_dim", F(max_state), 1, 4096, "max_state_dim"),
+    VACT_KEY("max_action_dim", F(max_action), 1, 4096, "max_action_dim"),
+    VACT_KEY("real_state_dim", F(state), 1, 4096, "input_features/observation.state/shape/0"),
+    VACT_KEY("real_action_dim", F(action), 1, 4096, "output_features/action/shape/0"),
+    VACT_KEY("self_attn_every_n_layers", F(self_every), 1, 1024, "self_attn_every_n_layers"),
+    VACT_KEY("tokenizer_max_length", F(max_tokens), 1, 4096, "tokenizer_max_length"),
+    { "min_period", VACT_GGUF_F64, F(min_period), true, 0, 1e-9, 1e9, "min_period" },
+    { "max_period", VACT_GGUF_F64, F(max_period), true, 0, 1e-9, 1e9, "max_period" },
+    { "expert_width_multiplier", VACT_GGUF_F64, F(expert_width), false, 0, 0, 1e9, "expert_width_multiplier" },
+    { "norm_eps", VACT_GGUF_F32, F(norm_eps), false, 1e-8, 0, 1, "processors/eps" },
+    VACT_KEY_OR("vit_hidden", F(vit), 768, 1, 65536, NULL),
+    VACT_KEY_OR("vit_layers", F(vit_layers), 12, 1, 1024, NULL),
+    VACT_KEY_OR("vit_heads", F(vit_heads), 12, 1, 1024, NULL),
+    VACT_KEY_OR("vit_inter", F(vit_inter), 3072, 1, 262144, NULL),
+    VACT_KEY_OR("image_size", F(image), 512, 1, 4096, "resize_imgs_with_padding/0"),
+    VACT_KEY_OR("patch_size", F(patch), 16, 1, 512, NULL),
+    VACT_KEY_OR("vit_pixel_shuffle", F(shuffle), 4, 1, 64, NULL),
+    VACT_KEY_OR("n_img_tokens", F(image_tokens), 64, 1, 65536, NULL),
+    { "vit_ln_eps", VACT_GGUF_F32, F(vit_eps), false, 1e-6, 0, 1, NULL },
     { 0 },
 };
-#undef K
-#undef K_OR
+#undef F
 /* clang-format on */
+
+static const vact_expectation expectations[] = {
+    { "attention_mode", "\"cross_attn\"" },
+    { "add_image_special_tokens", "false" },
+    { "adapt_to_pi_aloha", "false" },
+    { "use_delta_joint_actions_aloha", "false" },
+    { "resize_imgs_with_padding/1", "=resize_imgs_with_padding/0" },
+    { 0 },
+};
+
+/* LeRobot's checkpoints don't say how wide a head is; it is 64 in every SmolVLM and SmolVLM2 of up to 500 M. */
+static void infer(void *config)
+{
+    struct config *c = config;
+    c->head_dim = 64;
+    c->q_heads = c->q / c->head_dim;
+    c->kv_heads = c->kv / c->head_dim;
+    c->vit_heads = c->vit / c->head_dim;
+    if (c->image == 0)
+        c->image = c->patch * (int32_t)lround(sqrt((double)c->patches));
+    if (c->vit > 0)
+        c->shuffle = (int32_t)lround(sqrt((double)c->fc_in / (double)c->vit));
+    if (c->shuffle > 0)
+        c->image_tokens = c->patches / (c->shuffle * c->shuffle);
+}
 
 static const char *derive(void *config, char *text, size_t size)
 {
@@ -134,74 +151,58 @@ static const char *derive(void *config, char *text, size_t size)
 
 /* clang-format off */
 #define D(field) VACT_DIM(struct config, field)
-/* Made-up weights: matrices by fan-in, norms around 1, small biases. */
-#define FAN(type, gain)    { VACT_DTYPE_##type, gain, 0, true, 0 }
-#define AROUND(type, o, s) { VACT_DTYPE_##type, s, o, false, 0 }
-#define W(at, name, out, in, gain) { name ".weight", VACT_ROW_MATRIX, at, { D(out), D(in) }, FAN(BF16, gain) }
-#define W32(at, name, out, in, gain) { name ".weight", VACT_ROW_MATRIX, at, { D(out), D(in) }, FAN(F32, gain) }
-#define B(at, name, n) { name ".bias", VACT_ROW_VECTOR, at, { D(n) }, AROUND(F32, 0, 0.05) }
-#define N16(at, name, n) { name ".weight", VACT_ROW_VECTOR, at, { D(n) }, AROUND(BF16, 1, 0.1) }
-#define N32(at, name, n) { name ".weight", VACT_ROW_VECTOR, at, { D(n) }, AROUND(F32, 1, 0.1) }
+#define POLICY "model."
+#define VLM POLICY "vlm_with_expert.vlm.model."
+#define VIT VLM "vision_model."
+#define TEXT VLM "text_model."
+#define EXPERT POLICY "vlm_with_expert.lm_expert."
+#define N16(at, name, n, source) VACT_VECTOR(BF16, at, name ".weight", D(n), 1, 0.1, source ".weight")
+#define B(at, name, n, source) VACT_VECTOR(F32, at, name ".bias", D(n), 0, 0.05, source ".bias")
 
 #define M(field) offsetof(struct smolvla, field)
 #define LINEAR(field, name, out, in, gain)                                                                             \
-    W32(M(field.w), name, out, in, gain), B(M(field.bias), name, out)
+    VACT_MATRIX(F32, M(field.w), name ".weight", D(out), D(in), gain, POLICY name ".weight"),                          \
+    B(M(field.bias), name, out, POLICY name)
 static const vact_row model_rows[] = {
-    W(M(token_embd), "token_embd", vocab, hidden, 1.7),
-    N16(M(vlm_norm), "vlm.output_norm", hidden),
-    N16(M(aex_norm), "aex.output_norm", expert),
+    VACT_MATRIX(BF16, M(token_embd), "token_embd.weight", D(vocab), D(hidden), 1.7, TEXT "embed_tokens.weight"),
+    N16(M(vlm_norm), "vlm.output_norm", hidden, TEXT "norm"),
+    N16(M(aex_norm), "aex.output_norm", expert, EXPERT "norm"),
     LINEAR(state_proj, "state_proj", hidden, max_state, 1.7),
     LINEAR(action_in, "action_in_proj", expert, max_action, 1.7),
-    { "action_time_mlp_in.weight", VACT_ROW_FLOAT_MATRIX, M(time_in.w), { D(expert), D(time_in) }, FAN(F32, 1.7) },
-    B(M(time_in.bias), "action_time_mlp_in", expert),
+    { "action_time_mlp_in.weight", VACT_ROW_FLOAT_MATRIX, M(time_in.w), { D(expert), D(time_in) },
+      VACT_MADE_FAN(F32, 1.7), POLICY "action_time_mlp_in.weight" },
+    B(M(time_in.bias), "action_time_mlp_in", expert, POLICY "action_time_mlp_in"),
     LINEAR(time_out, "action_time_mlp_out", expert, expert, 1.7),
     LINEAR(action_out, "action_out_proj", max_action, expert, 1.0),
-    { "vit.patch_embd.weight", VACT_ROW_MATRIX, M(patch.w), { D(vit), 3, D(patch), D(patch) }, FAN(F32, 2.0) },
-    B(M(patch.bias), "vit.patch_embd", vit),
-    { "vit.pos_embd", VACT_ROW_MATRIX, M(pos), { D(patches), D(vit) }, AROUND(F32, 0, 0.5) },
-    N32(M(post_weight), "vit.post_ln", vit),
-    B(M(post_bias), "vit.post_ln", vit),
-    { "mm.fc.weight", VACT_ROW_MATRIX, M(fc.w), { D(hidden), D(fc_in) }, { VACT_DTYPE_BF16, 2.0, 0, true, D(hidden) } },
-    { "state_mean", VACT_ROW_VECTOR, M(state_mean), { D(state) }, AROUND(F32, 0, 0.2) },
-    { "state_std", VACT_ROW_VECTOR, M(state_std), { D(state) }, AROUND(F32, 0.5, 0.2) },
-    { "action_mean", VACT_ROW_VECTOR, M(action_mean), { D(action) }, AROUND(F32, 0, 0.2) },
-    { "action_std", VACT_ROW_VECTOR, M(action_std), { D(action) }, AROUND(F32, 0.5, 0.2) },
+    { "vit.patch_embd.weight", VACT_ROW_MATRIX, M(patch.w), { D(vit), 3, D(patch), D(patch) }, VACT_MADE_FAN(F32, 2.0),
+      VIT "embeddings.patch_embedding.weight" },
+    B(M(patch.bias), "vit.patch_embd", vit, VIT "embeddings.patch_embedding"),
+    { "vit.pos_embd", VACT_ROW_MATRIX, M(pos), { D(patches), D(vit) }, VACT_MADE(F32, 0, 0.5),
+      VIT "embeddings.position_embedding.weight" },
+    VACT_VECTOR(F32, M(post_weight), "vit.post_ln.weight", D(vit), 1, 0.1, VIT "post_layernorm.weight"),
+    B(M(post_bias), "vit.post_ln", vit, VIT "post_layernorm"),
+    { "mm.fc.weight", VACT_ROW_MATRIX, M(fc.w), { D(hidden), D(fc_in) }, { VACT_DTYPE_BF16, 2.0, 0, true, D(hidden) },
+      VLM "connector.modality_projection.proj.weight" },
+    VACT_VECTOR(F32, M(state_mean), "state_mean", D(state), 0, 0.2, "observation.state.mean"),
+    VACT_VECTOR(F32, M(state_std), "state_std", D(state), 0.5, 0.2, "observation.state.std"),
+    VACT_VECTOR(F32, M(action_mean), "action_mean", D(action), 0, 0.2, "action.mean"),
+    VACT_VECTOR(F32, M(action_std), "action_std", D(action), 0.5, 0.2, "action.std"),
     { 0 },
 };
 #undef LINEAR
 #undef M
 
-/* Rows of either decoder but for k and v, whose input differs. */
-#define L(field) offsetof(vact_decoder_layer, field)
-#define DECODER(p, width, inner)                                                                                       \
-    N16(L(attn_norm), p "attn_norm", width), W(L(q.w), p "attn_q", q, width, 2.5),                                     \
-        W(L(o.w), p "attn_o", width, q, 1.5), N16(L(ffn_norm), p "ffn_norm", width),                                   \
-        W(L(gate.w), p "ffn_gate", inner, width, 1.7), W(L(up.w), p "ffn_up", inner, width, 1.7),                      \
-        W(L(down.w), p "ffn_down", width, inner, 1.2)
-#define KEYS_VALUES(p, in) W(L(k.w), p "attn_k", kv, in, 2.5), W(L(v.w), p "attn_v", kv, in, 1.5)
-static const vact_row vlm_rows[] = { DECODER("vlm.blk.%d.", hidden, inter), KEYS_VALUES("vlm.blk.%d.", hidden), { 0 } };
-static const vact_row aex_rows[] = { DECODER("aex.blk.%d.", expert, expert_inter), { 0 } };
-static const vact_row aex_self_rows[] = { KEYS_VALUES("aex.blk.%d.", expert), { 0 } };
-static const vact_row aex_cross_rows[] = { KEYS_VALUES("aex.blk.%d.", kv), { 0 } };
-#undef L
-
-#define L(field) offsetof(vact_vit_layer, field)
-#define LINEAR(field, name, out, in, gain)                                                                             \
-    W(L(field.w), "vit.blk.%d." name, out, in, gain), B(L(field.bias), "vit.blk.%d." name, out)
-static const vact_row vit_rows[] = {
-    N32(L(ln1_weight), "vit.blk.%d.ln1", vit),
-    B(L(ln1_bias), "vit.blk.%d.ln1", vit),
-    N32(L(ln2_weight), "vit.blk.%d.ln2", vit),
-    B(L(ln2_bias), "vit.blk.%d.ln2", vit),
-    LINEAR(q, "attn_q", vit, vit, 2.5),
-    LINEAR(k, "attn_k", vit, vit, 2.5),
-    LINEAR(v, "attn_v", vit, vit, 1.5),
-    LINEAR(o, "attn_o", vit, vit, 1.5),
-    LINEAR(fc1, "fc1", vit_inter, vit, 1.7),
-    LINEAR(fc2, "fc2", vit, vit_inter, 1.2),
-    { 0 },
-};
-#undef L
+/* Both decoders' k and v stand apart: their input differs. */
+#define DECODER(p, width, inner, from) VACT_DECODER_ROWS(p, from, D(width), D(inner), D(q))
+#define KEYS_VALUES(p, in, from) VACT_DECODER_KV_ROWS(p, from, D(in), D(kv))
+#define TEXT_LAYER TEXT "layers.%d."
+#define EXPERT_LAYER EXPERT "layers.%d."
+static const vact_row vlm_rows[] = { DECODER("vlm.blk.%d.", hidden, inter, TEXT_LAYER),
+                                     KEYS_VALUES("vlm.blk.%d.", hidden, TEXT_LAYER), { 0 } };
+static const vact_row aex_rows[] = { DECODER("aex.blk.%d.", expert, expert_inter, EXPERT_LAYER), { 0 } };
+static const vact_row aex_self_rows[] = { KEYS_VALUES("aex.blk.%d.", expert, EXPERT_LAYER), { 0 } };
+static const vact_row aex_cross_rows[] = { KEYS_VALUES("aex.blk.%d.", kv, EXPERT_LAYER), { 0 } };
+static const vact_row vit_rows[] = { VACT_VIT_ROWS("vit.blk.%d.", VIT "encoder.layers.%d.", D(vit), D(vit_inter)), { 0 } };
 /* clang-format on */
 
 static bool is_self(const void *config, int layer)
@@ -473,7 +474,8 @@ static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32
 }
 
 const vact_arch vact_arch_smolvla = {
-    .schema = { "smolvla", sizeof(struct config), sizeof(struct smolvla), keys, tables, presets, derive },
+    .schema = { "smolvla", sizeof(struct config), sizeof(struct smolvla), keys, tables, presets, expectations, infer,
+                derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
     .prompt = prompt,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "models/registry.h"
+#include "origin/origin.h"
 #include "text/utf8.h"
 #include <math.h>
 #include <stdarg.h>
@@ -139,10 +140,30 @@ static vact_status read_cameras(vact_model *model, vact_error *err)
     return cameras ? VACT_OK : vact_fail(err, VACT_ENOMEM, "%s: out of memory", file);
 }
 
-/* The settings' tokenizer, else the file's own, else none. */
+/* Key vact.image_fit, a string: the rule that pictures were made to fit by. */
+static vact_status check_fit(const vact_model *model, vact_error *err)
+{
+    const vact_gguf_value *found = NULL;
+    const char *own = vact_fit_name(model->arch->fit);
+    if (!vact_gguf_find(model->gguf, "vact.image_fit"))
+        return VACT_OK;
+    const vact_status status =
+        vact_gguf_need(model->gguf, "vact.image_fit", VACT_GGUF_STRING, VACT_GGUF_STRING, &found, err);
+    if (status != VACT_OK)
+        return status;
+    const vact_gguf_text name = vact_gguf_get_text(found, 0);
+    if (name.length == strlen(own) && memcmp(name.data, own, (size_t)name.length) == 0)
+        return VACT_OK;
+    char shown[64];
+    vact_gguf_format_value(found, shown, sizeof shown);
+    return vact_fail(err, VACT_EMODEL, "%s: key vact.image_fit is %s, expected \"%s\"", model->gguf->path, shown, own);
+}
+
+/* The settings' tokenizer, else the checkpoint's own, else none. */
 static vact_status read_tokenizer(vact_model *model, const char *path, vact_error *err)
 {
     vact_status status = VACT_OK;
+    path = path ? path : model->gguf->tokenizer;
     if (path)
         status = vact_tokenizer_open(&model->tokenizer, path, err);
     else if (vact_tokenizer_in_gguf(model->gguf))
@@ -169,13 +190,15 @@ vact_status vact_model_open(vact_model **out, const char *path, const vact_setti
         return vact_fail(err, VACT_ENOMEM, "out of memory");
     vact_status status = vact_settings_resolve(&model->settings, settings, err);
     if (status == VACT_OK)
-        status = vact_gguf_open(&model->gguf, path, err);
+        status = vact_checkpoint_open(&model->gguf, path, err);
     if (status == VACT_OK)
         status = vact_arch_detect(&model->arch, model->gguf, err);
     if (status == VACT_OK)
         status = bind(model, err);
     if (status == VACT_OK)
         status = read_cameras(model, err);
+    if (status == VACT_OK)
+        status = check_fit(model, err);
     if (status == VACT_OK)
         status = read_tokenizer(model, model->settings.tokenizer, err);
     model->settings.tokenizer = NULL; /* the caller's string */

@@ -14,7 +14,7 @@ int32_t vact_dim_get(vact_dim dim, const void *config)
     return value;
 }
 
-__attribute__((format(printf, 2, 3))) static void fault(vact_faults *faults, const char *format, ...)
+void vact_fault(vact_faults *faults, const char *format, ...)
 {
     char line[sizeof faults->first];
     va_list args;
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void fault(vact_faults *faults, con
 
 /* ---- keys ---- */
 
-static void store_key(const vact_key *key, void *config, double value)
+void vact_key_store(const vact_key *key, void *config, double value)
 {
     void *field = (char *)config + key->at;
     switch (key->type) {
@@ -53,24 +53,25 @@ static void read_key(const vact_schema *schema, const vact_key *key, const vact_
     const vact_gguf_value *found = vact_gguf_find(gguf, name);
     if (!found) {
         if (key->required)
-            fault(faults, "%s: key %s is missing, expected a %s", gguf->path, name, vact_gguf_type_name(key->type));
-        store_key(key, config, key->fallback);
+            vact_fault(faults, "%s: key %s is missing, expected a %s", gguf->path, name,
+                       vact_gguf_type_name(key->type));
+        vact_key_store(key, config, key->fallback);
         return;
     }
     if (found->type != key->type) {
-        fault(faults, "%s: key %s has type %s, expected %s", gguf->path, name, vact_gguf_type_name(found->type),
-              vact_gguf_type_name(key->type));
+        vact_fault(faults, "%s: key %s has type %s, expected %s", gguf->path, name, vact_gguf_type_name(found->type),
+                   vact_gguf_type_name(key->type));
         return;
     }
     const double value =
         key->type == VACT_GGUF_U32 ? (double)vact_gguf_get_uint(found, 0) : vact_gguf_get_float(found, 0);
     if (!(value >= key->min && value <= key->max)) {
         const int digits = key->type == VACT_GGUF_U32 ? 10 : 6;
-        fault(faults, "%s: key %s is %.*g, expected %.*g to %.*g", gguf->path, name, digits, value, digits, key->min,
-              digits, key->max);
+        vact_fault(faults, "%s: key %s is %.*g, expected %.*g to %.*g", gguf->path, name, digits, value, digits,
+                   key->min, digits, key->max);
         return;
     }
-    store_key(key, config, value);
+    vact_key_store(key, config, value);
 }
 
 /* Every file of an architecture says its name twice; the second is ARCH.architecture. */
@@ -80,15 +81,16 @@ static void check_name(const vact_schema *schema, const vact_gguf *gguf, vact_fa
     snprintf(name, sizeof name, "%s.architecture", schema->arch);
     const vact_gguf_value *found = vact_gguf_find(gguf, name);
     if (!found) {
-        fault(faults, "%s: key %s is missing, expected the string \"%s\"", gguf->path, name, schema->arch);
+        vact_fault(faults, "%s: key %s is missing, expected the string \"%s\"", gguf->path, name, schema->arch);
     } else if (found->type != VACT_GGUF_STRING) {
-        fault(faults, "%s: key %s has type %s, expected string", gguf->path, name, vact_gguf_type_name(found->type));
+        vact_fault(faults, "%s: key %s has type %s, expected string", gguf->path, name,
+                   vact_gguf_type_name(found->type));
     } else {
         const vact_gguf_text text = vact_gguf_get_text(found, 0);
         if (text.length != strlen(schema->arch) || memcmp(text.data, schema->arch, text.length) != 0) {
             char shown[64];
             vact_gguf_format_value(found, shown, sizeof shown);
-            fault(faults, "%s: key %s is %s, expected \"%s\"", gguf->path, name, shown, schema->arch);
+            vact_fault(faults, "%s: key %s is %s, expected \"%s\"", gguf->path, name, shown, schema->arch);
         }
     }
 }
@@ -104,7 +106,35 @@ void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *mo
     char text[256];
     const char *wrong = schema->derive(model, text, sizeof text);
     if (wrong)
-        fault(faults, "%s: %s", gguf->path, wrong);
+        vact_fault(faults, "%s: %s", gguf->path, wrong);
+}
+
+double vact_key_value(const vact_key *key, const void *config)
+{
+    const void *field = (const char *)config + key->at;
+    if (key->type == VACT_GGUF_F32)
+        return (double)*(const float *)field;
+    return key->type == VACT_GGUF_F64 ? *(const double *)field : (double)*(const int32_t *)field;
+}
+
+bool vact_schema_values(const vact_schema *schema, const void *config, vact_arena *arena, vact_gguf_value **values,
+                        size_t *n)
+{
+    char name[128];
+    *n = 2;
+    for (const vact_key *key = schema->keys; key->name; key++)
+        *n += 1;
+    vact_gguf_value *v = *values = vact_arena_take(arena, *n, sizeof *v);
+    snprintf(name, sizeof name, "%s.architecture", schema->arch);
+    if (!v || !vact_gguf_make_text(v++, arena, "general.architecture", schema->arch) ||
+        !vact_gguf_make_text(v++, arena, name, schema->arch))
+        return false;
+    for (const vact_key *key = schema->keys; key->name; key++) {
+        snprintf(name, sizeof name, "%s.%s", schema->arch, key->name);
+        if (!vact_gguf_make_number(v++, arena, name, key->type, vact_key_value(key, config)))
+            return false;
+    }
+    return true;
 }
 
 /* ---- tensors ---- */
@@ -119,6 +149,15 @@ int vact_row_dims(const vact_row *row, const void *config, int64_t dims[4])
     return n;
 }
 
+void vact_row_name(char *out, size_t size, const char *pattern, int layer)
+{
+    const char *mark = strstr(pattern, "%d");
+    if (mark)
+        snprintf(out, size, "%.*s%d%s", (int)(mark - pattern), pattern, layer, mark + 2);
+    else
+        snprintf(out, size, "%s", pattern);
+}
+
 void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema_fn fn, void *user)
 {
     for (const vact_table *table = schema->tables; table->rows; table++) {
@@ -128,12 +167,7 @@ void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema
                 continue;
             for (const vact_row *row = table->rows; row->name; row++) {
                 char name[128];
-                const char *layer_mark = strstr(row->name, "%d");
-                if (layer_mark)
-                    snprintf(name, sizeof name, "%.*s%d%s", (int)(layer_mark - row->name), row->name, layer,
-                             layer_mark + 2);
-                else
-                    snprintf(name, sizeof name, "%s", row->name);
+                vact_row_name(name, sizeof name, row->name, layer);
                 if (!fn(user, name, row, table, layer))
                     return;
             }
@@ -141,7 +175,7 @@ void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema
     }
 }
 
-static void format_dims(char *out, size_t size, const int64_t *dims, int n)
+void vact_dims_format(char *out, size_t size, const int64_t *dims, int n)
 {
     size_t used = (size_t)snprintf(out, size, "[");
     for (int i = 0; i < n && used < size; i++)
@@ -189,10 +223,10 @@ static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, cons
                                               int n)
 {
     char want[96];
-    format_dims(want, sizeof want, dims, n);
+    vact_dims_format(want, sizeof want, dims, n);
     const vact_gguf_tensor *t = vact_gguf_find_tensor(b->gguf, name);
     if (!t) {
-        fault(b->faults, "%s: tensor %s is missing, expected %s", b->gguf->path, name, want);
+        vact_fault(b->faults, "%s: tensor %s is missing, expected %s", b->gguf->path, name, want);
         return NULL;
     }
     bool same = true;
@@ -203,16 +237,16 @@ static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, cons
         for (uint32_t i = 0; i < t->n_dims; i++)
             has[i] = (int64_t)t->ne[t->n_dims - 1 - i];
         char found[96];
-        format_dims(found, sizeof found, has, (int)t->n_dims);
-        fault(b->faults, "%s: tensor %s is %s, expected %s", b->gguf->path, name, found, want);
+        vact_dims_format(found, sizeof found, has, (int)t->n_dims);
+        vact_fault(b->faults, "%s: tensor %s is %s, expected %s", b->gguf->path, name, found, want);
         return NULL;
     }
     const bool any_type = row->kind == VACT_ROW_MATRIX;
     if (any_type ? !b->decode[t->dtype] : !is_float_type(t->dtype)) {
         char types[96];
         list_types(b, any_type, types, sizeof types);
-        fault(b->faults, "%s: tensor %s has type %s, expected one of: %s", b->gguf->path, name,
-              vact_dtype_get(t->dtype)->name, types);
+        vact_fault(b->faults, "%s: tensor %s has type %s, expected one of: %s", b->gguf->path, name,
+                   vact_dtype_get(t->dtype)->name, types);
         return NULL;
     }
     return t;

@@ -28,7 +28,16 @@ typedef struct vact_key {
     bool required;
     double fallback; /* where the file may leave the key out */
     double min, max; /* accepted range */
+    /* Where an original checkpoint's configuration says it, "input_features/observation.state/shape/0"; with ? in front,
+     * a number below 1 says nothing. NULL: shapes or `infer` tell it. */
+    const char *source;
 } vact_key;
+
+/* What an original checkpoint's configuration has to say, if it says it: other values ask for what isn't done here. */
+typedef struct vact_expectation {
+    const char *path; /* NULL ends */
+    const char *json; /* the value, or = and another path */
+} vact_expectation;
 
 /* ---- tensors ---- */
 
@@ -53,6 +62,7 @@ typedef struct vact_row {
     size_t at;        /* of the vact_weight or const float * in the model or layer */
     vact_dim dims[4]; /* slowest first, [rows, cols]; 0 ends */
     vact_made made;
+    const char *source; /* its name in the original checkpoint, with %d as in `name` */
 } vact_row;
 
 typedef struct vact_table {
@@ -62,6 +72,20 @@ typedef struct vact_table {
     size_t layer_bytes;
     bool (*applies)(const void *config, int layer); /* NULL: to every layer */
 } vact_table;
+
+/* clang-format off */
+/* Usual keys: a whole number that must be there, and one that may be left out. */
+#define VACT_KEY(name, at, lo, hi, source)       { name, VACT_GGUF_U32, at, true, 0, lo, hi, source }
+#define VACT_KEY_OR(name, at, d, lo, hi, source) { name, VACT_GGUF_U32, at, false, d, lo, hi, source }
+/* Made-up weights: matrices by fan-in, others around a value. */
+#define VACT_MADE_FAN(type, gain)           { VACT_DTYPE_##type, gain, 0, true, 0 }
+#define VACT_MADE(type, offset, scale)      { VACT_DTYPE_##type, scale, offset, false, 0 }
+/* Usual rows. */
+#define VACT_MATRIX(type, at, name, out, in, gain, source)                                                             \
+    { name, VACT_ROW_MATRIX, at, { out, in }, VACT_MADE_FAN(type, gain), source }
+#define VACT_VECTOR(type, at, name, n, offset, scale, source)                                                          \
+    { name, VACT_ROW_VECTOR, at, { n }, VACT_MADE(type, offset, scale), source }
+/* clang-format on */
 
 /* ---- the whole ---- */
 
@@ -76,6 +100,9 @@ typedef struct vact_schema {
     const vact_key *keys; /* name NULL ends */
     const vact_table *tables;
     const vact_preset *presets;
+    /* Of original checkpoints (tensor/import.h). `infer` fills what neither their configuration nor shapes tell. */
+    const vact_expectation *expectations;
+    void (*infer)(void *config);
     /* Fills derived fields and checks what one key alone can't show. Returns NULL or what is wrong, a sentence
      * that names the keys, written to text. */
     const char *(*derive)(void *config, char *text, size_t text_size);
@@ -89,7 +116,13 @@ typedef struct vact_faults {
     char first[400];
 } vact_faults;
 
+void vact_fault(vact_faults *faults, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 typedef void (*vact_decode_fn)(float *dst, const void *src, size_t n);
+
+/* A key's value, in the config's field. */
+double vact_key_value(const vact_key *key, const void *config);
+void vact_key_store(const vact_key *key, void *config, double value);
 
 /* Reads and checks the keys into the config; `model` is zeroed memory of model_bytes. */
 void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *model, vact_faults *faults);
@@ -102,6 +135,17 @@ vact_status vact_schema_bind(const vact_schema *schema, const vact_gguf *gguf, v
 /* Calls fn for every tensor the schema expects, in file order; stops when it returns false. */
 typedef bool (*vact_schema_fn)(void *user, const char *name, const vact_row *row, const vact_table *table, int layer);
 void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema_fn fn, void *user);
+
+/* The name of a row's tensor, or its source, in a layer. */
+void vact_row_name(char *out, size_t size, const char *pattern, int layer);
+
+/* The keys of a file with this config, in the order of the table: general.architecture and ARCH.architecture first. All
+ * in the arena; false: out of memory. */
+bool vact_schema_values(const vact_schema *schema, const void *config, vact_arena *arena, vact_gguf_value **values,
+                        size_t *n);
+
+/* "[50, 32]" */
+void vact_dims_format(char *out, size_t size, const int64_t *dims, int n);
 
 /* Dimensions of a row, slowest first; returns how many. */
 int vact_row_dims(const vact_row *row, const void *config, int64_t dims[4]);

@@ -87,23 +87,15 @@ static bool write_row(void *user, const char *name, const vact_row *row, const v
     return true;
 }
 
-static vact_status put_keys(synth *s)
+static vact_status put_keys(synth *s, vact_arena *arena)
 {
-    char name[128];
-    vact_status status = vact_gguf_put_text(s->writer, "general.architecture", s->schema->arch, s->err);
-    snprintf(name, sizeof name, "%s.architecture", s->schema->arch);
-    if (status == VACT_OK)
-        status = vact_gguf_put_text(s->writer, name, s->schema->arch, s->err);
-    for (const vact_key *key = s->schema->keys; key->name && status == VACT_OK; key++) {
-        const void *field = (const char *)s->config + key->at;
-        snprintf(name, sizeof name, "%s.%s", s->schema->arch, key->name);
-        if (key->type == VACT_GGUF_F32)
-            status = vact_gguf_put_f32(s->writer, name, *(const float *)field, s->err);
-        else if (key->type == VACT_GGUF_F64)
-            status = vact_gguf_put_f64(s->writer, name, *(const double *)field, s->err);
-        else
-            status = vact_gguf_put_u32(s->writer, name, (uint32_t) * (const int32_t *)field, s->err);
-    }
+    vact_gguf_value *values;
+    size_t n;
+    if (!vact_schema_values(s->schema, s->config, arena, &values, &n))
+        return vact_fail(s->err, VACT_ENOMEM, "%s: out of memory", vact_gguf_writer_path(s->writer));
+    vact_status status = VACT_OK;
+    for (size_t i = 0; i < n && status == VACT_OK; i++)
+        status = vact_gguf_put_value(s->writer, &values[i], s->err);
     return status;
 }
 
@@ -127,7 +119,7 @@ vact_status vact_synth_write(const vact_schema *schema, const vact_preset *prese
     else
         s.status = vact_gguf_writer_open(&s.writer, path, err);
     if (s.status == VACT_OK)
-        s.status = put_keys(&s);
+        s.status = put_keys(&s, &arena);
     if (s.status == VACT_OK)
         vact_schema_walk(schema, config, put_row, &s);
     if (s.status == VACT_OK)

@@ -1,0 +1,542 @@
+/* A directory that LeRobot 0.4.4 saved (tools/reference/make_smolvla.py), and what goes wrong when parts of it are
+ * missing or other than they were. */
+#include "origin/directory.h"
+#include "origin/origin.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the view ---- */
+
+static vact_gguf *open_checkpoint(void)
+{
+    vact_error err = { 0 };
+    vact_gguf *gguf = NULL;
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", directory_file("."));
+    dir[strlen(dir) - 2] = 0;
+    if (vact_checkpoint_open(&gguf, dir, &err) != VACT_OK)
+        fail_msg("%s", err.text);
+    return gguf;
+}
+
+static uint64_t number(const vact_gguf *gguf, const char *key)
+{
+    const vact_gguf_value *value = vact_gguf_find(gguf, key);
+    assert_non_null(value);
+    assert_int_equal(value->type, VACT_GGUF_U32);
+    return vact_gguf_get_uint(value, 0);
+}
+
+static void check_text(const vact_gguf *gguf, const char *key, uint64_t i, const char *want)
+{
+    const vact_gguf_value *value = vact_gguf_find(gguf, key);
+    assert_non_null(value);
+    assert_true(i < value->count);
+    const vact_gguf_text text = vact_gguf_get_text(value, i);
+    assert_int_equal(text.length, strlen(want));
+    assert_memory_equal(text.data, want, text.length);
+}
+
+static void test_keys_are_those_of_the_configuration_and_the_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        uint64_t value;
+    } want[] = {
+        { "smolvla.hidden", 32 },
+        { "smolvla.intermediate", 64 },
+        { "smolvla.n_q_heads", 3 },
+        { "smolvla.n_kv_heads", 1 },
+        { "smolvla.head_dim", 64 },
+        { "smolvla.n_layers", 4 },
+        { "smolvla.vocab_size", 512 },
+        { "smolvla.expert_h", 24 },
+        { "smolvla.expert_inter", 256 },
+        { "smolvla.chunk_size", 8 },
+        { "smolvla.num_steps", 10 },
+        { "smolvla.max_state_dim", 32 },
+        { "smolvla.max_action_dim", 32 },
+        { "smolvla.real_state_dim", 6 },
+        { "smolvla.real_action_dim", 6 },
+        { "smolvla.self_attn_every_n_layers", 2 },
+        { "smolvla.tokenizer_max_length", 48 },
+        { "smolvla.vit_hidden", 128 },
+        { "smolvla.vit_heads", 2 },
+        { "smolvla.vit_inter", 64 },
+        { "smolvla.image_size", 64 },
+        { "smolvla.patch_size", 8 },
+        { "smolvla.vit_pixel_shuffle", 2 },
+        { "smolvla.n_img_tokens", 16 },
+    };
+    directory_make();
+    vact_gguf *gguf = open_checkpoint();
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        assert_int_equal(number(gguf, want[i].key), want[i].value);
+    check_text(gguf, "general.architecture", 0, "smolvla");
+    check_text(gguf, "smolvla.architecture", 0, "smolvla");
+    check_text(gguf, "vact.image_fit", 0, "pad_left_top");
+    assert_true(vact_gguf_get_float(vact_gguf_find(gguf, "smolvla.min_period"), 0) == 0.004);
+    assert_true(vact_gguf_get_float(vact_gguf_find(gguf, "smolvla.max_period"), 0) == 4.0);
+    assert_true(vact_gguf_get_float(vact_gguf_find(gguf, "smolvla.norm_eps"), 0) == (double)1e-8f);
+    assert_non_null(gguf->tokenizer);
+    vact_gguf_close(&gguf);
+}
+
+static void check_tensor(const vact_gguf *gguf, const char *name, const vact_safetensors *from, const char *source)
+{
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(gguf, name);
+    const vact_safetensor *s = vact_safetensors_find(from, source);
+    assert_true(t && s);
+    assert_int_equal(t->dtype, s->dtype);
+    assert_int_equal(t->bytes, s->bytes);
+    assert_memory_equal(t->data, s->data, s->bytes);
+    assert_int_equal(t->n_dims, s->n_dims);
+    for (uint32_t i = 0; i < s->n_dims; i++)
+        assert_int_equal(t->ne[i], s->dims[s->n_dims - 1 - i]);
+}
+
+static void test_tensors_are_the_files_own(void **state)
+{
+    (void)state;
+#define VLM "model.vlm_with_expert.vlm.model."
+    vact_error err = { 0 };
+    vact_safetensors *weights = NULL, *statistics = NULL;
+    directory_make();
+    vact_gguf *gguf = open_checkpoint();
+    assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
+    assert_int_equal(vact_safetensors_open(&statistics, directory_file(DIRECTORY_STATE), &err), VACT_OK);
+    check_tensor(gguf, "token_embd.weight", weights, VLM "text_model.embed_tokens.weight");
+    check_tensor(gguf, "vlm.blk.3.ffn_down.weight", weights, VLM "text_model.layers.3.mlp.down_proj.weight");
+    check_tensor(gguf, "aex.blk.1.attn_k.weight", weights,
+                 "model.vlm_with_expert.lm_expert.layers.1.self_attn.k_proj.weight");
+    check_tensor(gguf, "vit.patch_embd.weight", weights, VLM "vision_model.embeddings.patch_embedding.weight");
+    check_tensor(gguf, "vit.blk.1.attn_o.bias", weights, VLM "vision_model.encoder.layers.1.self_attn.out_proj.bias");
+    check_tensor(gguf, "mm.fc.weight", weights, VLM "connector.modality_projection.proj.weight");
+    check_tensor(gguf, "action_time_mlp_in.weight", weights, "model.action_time_mlp_in.weight");
+    check_tensor(gguf, "state_mean", statistics, "observation.state.mean");
+    check_tensor(gguf, "state_std", statistics, "observation.state.std");
+    check_tensor(gguf, "action_mean", statistics, "action.mean");
+    check_tensor(gguf, "action_std", statistics, "action.std");
+    /* All of the checkpoint is used but the head of the language model. */
+    assert_int_equal(gguf->n_tensors, weights->n - 1 + 4);
+    vact_safetensors_close(&statistics);
+    vact_safetensors_close(&weights);
+    vact_gguf_close(&gguf);
+}
+
+/* ---- cameras and names ---- */
+
+static void test_cameras_come_in_the_order_of_the_configuration(void **state)
+{
+    (void)state;
+    directory_make();
+    vact_gguf *gguf = open_checkpoint();
+    assert_int_equal(vact_gguf_find(gguf, "vact.cameras")->count, 2);
+    check_text(gguf, "vact.cameras", 0, "wrist");
+    check_text(gguf, "vact.cameras", 1, "front");
+    vact_gguf_close(&gguf);
+}
+
+static void test_cameras_have_the_robots_names(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_edit("policy_preprocessor.json", "\"rename_map\": {}",
+                   "\"rename_map\": {\"observation.images.top\": \"observation.images.wrist\"}");
+    directory_edit("config.json", "observation.images.front", "observation.images.empty_camera_0");
+    vact_gguf *gguf = open_checkpoint();
+    assert_int_equal(vact_gguf_find(gguf, "vact.cameras")->count, 1);
+    check_text(gguf, "vact.cameras", 0, "top");
+    vact_gguf_close(&gguf);
+}
+
+static void test_names_of_state_and_action_values_are_kept(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_edit("config.json", "\"type\": \"STATE\",",
+                   "\"type\": \"STATE\", \"names\": [\"pan\", \"lift\", \"elbow\", \"flex\", \"roll\", \"grip\"],");
+    vact_gguf *gguf = open_checkpoint();
+    assert_int_equal(vact_gguf_find(gguf, "vact.state_names")->count, 6);
+    check_text(gguf, "vact.state_names", 2, "elbow");
+    assert_null(vact_gguf_find(gguf, "vact.action_names"));
+    vact_gguf_close(&gguf);
+}
+
+/* ---- statistics ---- */
+
+/* Value `i` of a tensor of a file. */
+static double value_of(const char *file, const char *name, int i)
+{
+    vact_error err = { 0 };
+    vact_safetensors *s = NULL;
+    assert_int_equal(vact_safetensors_open(&s, directory_file(file), &err), VACT_OK);
+    const vact_safetensor *t = vact_safetensors_find(s, name);
+    assert_non_null(t);
+    float value;
+    memcpy(&value, t->data + (size_t)i * sizeof value, sizeof value);
+    vact_safetensors_close(&s);
+    return (double)value;
+}
+
+static double view_value(const vact_gguf *gguf, const char *name, int i)
+{
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(gguf, name);
+    assert_non_null(t);
+    float value;
+    memcpy(&value, t->data + (size_t)i * sizeof value, sizeof value);
+    return (double)value;
+}
+
+/* LeRobot's normalised value of x, and ours; both in double. */
+static void check_range_mode(const char *mode, const char *low, const char *high)
+{
+    char to[64], name[64];
+    directory_make();
+    snprintf(to, sizeof to, "\"STATE\": \"%s\"", mode);
+    directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", to);
+    snprintf(to, sizeof to, "\"ACTION\": \"%s\"", mode);
+    directory_edit("policy_postprocessor.json", "\"ACTION\": \"MEAN_STD\"", to);
+    vact_gguf *gguf = open_checkpoint();
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "observation.state.%s", low);
+        const double a = value_of(DIRECTORY_STATE, name, i);
+        snprintf(name, sizeof name, "observation.state.%s", high);
+        const double b = value_of(DIRECTORY_STATE, name, i), x = a + 0.3 * (b - a);
+        const double want = 2 * (x - a) / (b - a) - 1;
+        const double has = (x - view_value(gguf, "state_mean", i)) / (view_value(gguf, "state_std", i) + 1e-8);
+        assert_true(fabs(has - want) < 1e-6);
+
+        snprintf(name, sizeof name, "action.%s", low);
+        const double c = value_of(DIRECTORY_ACTIONS, name, i);
+        snprintf(name, sizeof name, "action.%s", high);
+        const double d = value_of(DIRECTORY_ACTIONS, name, i);
+        const double back = 0.7 * (view_value(gguf, "action_std", i) + 1e-8) + view_value(gguf, "action_mean", i);
+        assert_true(fabs(back - ((0.7 + 1) / 2 * (d - c) + c)) < 1e-6 * (1 + fabs(back)));
+    }
+    vact_gguf_close(&gguf);
+}
+
+static void test_ranges_become_a_mean_and_a_deviation(void **state)
+{
+    (void)state;
+    check_range_mode("MIN_MAX", "min", "max");
+    check_range_mode("QUANTILES", "q01", "q99");
+    check_range_mode("QUANTILE10", "q10", "q90");
+}
+
+static void test_identity_leaves_values_alone(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", "\"STATE\": \"IDENTITY\"");
+    vact_gguf *gguf = open_checkpoint();
+    for (int i = 0; i < 6; i++) {
+        assert_true(view_value(gguf, "state_mean", i) == 0);
+        assert_true(view_value(gguf, "state_std", i) == 1);
+        assert_true(view_value(gguf, "action_std", i) == value_of(DIRECTORY_ACTIONS, "action.std", i));
+    }
+    vact_gguf_close(&gguf);
+}
+
+/* Moves the statistics into the weights' file, under the names that LeRobot gave them before it had processors; `robot`
+ * stands before "buffer_". */
+static void make_old(const char *robot, const char *second_robot)
+{
+    vact_error err = { 0 };
+    vact_safetensors *weights = NULL, *statistics = NULL;
+    const vact_safetensor *all[160];
+    vact_safetensor moved[6];
+    char names[6][100];
+    static const char *const from[] = {
+        "observation.state.mean", "observation.state.std", "action.mean", "action.std", "action.mean", "action.std"
+    };
+    directory_make();
+    assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
+    assert_int_equal(vact_safetensors_open(&statistics, directory_file(DIRECTORY_STATE), &err), VACT_OK);
+    size_t n = 0;
+    for (uint64_t i = 0; i < weights->n; i++)
+        all[n++] = &weights->tensors[i];
+    for (int i = 0; i < 6; i++) {
+        const char *owner = i < 2 ? "normalize_inputs" : i < 4 ? "unnormalize_outputs" : "normalize_targets";
+        snprintf(names[i], sizeof names[i], "%s.%sbuffer_%s.%s", owner, i == 4 && second_robot ? second_robot : robot,
+                 i < 2 ? "observation_state" : "action", i % 2 ? "std" : "mean");
+        if (i == 4 && second_robot)
+            snprintf(names[i], sizeof names[i], "normalize_inputs.%sbuffer_observation_state.mean", second_robot);
+        moved[i] = *vact_safetensors_find(statistics, from[i]);
+        moved[i].name = names[i];
+        all[n++] = &moved[i];
+    }
+    directory_save("new.safetensors", all, n);
+    vact_safetensors_close(&statistics);
+    vact_safetensors_close(&weights);
+    char to[512];
+    snprintf(to, sizeof to, "%s", directory_file("model.safetensors"));
+    assert_int_equal(rename(directory_file("new.safetensors"), to), 0);
+    directory_delete("policy_preprocessor.json");
+    directory_delete("policy_postprocessor.json");
+}
+
+static void test_statistics_are_found_where_lerobot_once_kept_them(void **state)
+{
+    (void)state;
+    static const char *const robots[] = { "", "so100-red_" };
+    for (int r = 0; r < 2; r++) {
+        make_old(robots[r], NULL);
+        vact_gguf *gguf = open_checkpoint();
+        for (int i = 0; i < 6; i++) {
+            assert_true(view_value(gguf, "state_mean", i) == value_of(DIRECTORY_STATE, "observation.state.mean", i));
+            assert_true(view_value(gguf, "state_std", i) == value_of(DIRECTORY_STATE, "observation.state.std", i));
+            assert_true(view_value(gguf, "action_mean", i) == value_of(DIRECTORY_STATE, "action.mean", i));
+            assert_true(view_value(gguf, "action_std", i) == value_of(DIRECTORY_STATE, "action.std", i));
+        }
+        vact_gguf_close(&gguf);
+    }
+}
+
+/* ---- shards ---- */
+
+static void make_shards(void)
+{
+    vact_error err = { 0 };
+    vact_safetensors *weights = NULL;
+    const vact_safetensor *half[2][160];
+    size_t n[2] = { 0 };
+    directory_make();
+    assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
+    FILE *f = fopen(directory_file("model.safetensors.index.json"), "w");
+    assert_non_null(f);
+    fprintf(f, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
+    for (uint64_t i = 0; i < weights->n; i++) {
+        const int shard = i % 3 == 0;
+        half[shard][n[shard]++] = &weights->tensors[i];
+        fprintf(f, "%s\"%s\": \"model-0000%d-of-00002.safetensors\"", i ? ", " : "", weights->tensors[i].name,
+                shard + 1);
+    }
+    fprintf(f, "}}\n");
+    assert_int_equal(fclose(f), 0);
+    directory_save("model-00001-of-00002.safetensors", half[0], n[0]);
+    directory_save("model-00002-of-00002.safetensors", half[1], n[1]);
+    vact_safetensors_close(&weights);
+    directory_delete("model.safetensors");
+}
+
+static void test_shards_give_what_one_file_gives(void **state)
+{
+    (void)state;
+    vact_error err = { 0 };
+    vact_gguf *whole = NULL;
+    make_shards();
+    vact_gguf *gguf = open_checkpoint();
+    assert_int_equal(vact_checkpoint_open(&whole, TEST_DATA "/lerobot_smolvla", &err), VACT_OK);
+    assert_int_equal(gguf->n_tensors, whole->n_tensors);
+    for (uint64_t i = 0; i < whole->n_tensors; i++) {
+        assert_string_equal(gguf->tensors[i].name, whole->tensors[i].name);
+        assert_int_equal(gguf->tensors[i].bytes, whole->tensors[i].bytes);
+        assert_memory_equal(gguf->tensors[i].data, whole->tensors[i].data, whole->tensors[i].bytes);
+    }
+    vact_gguf_close(&whole);
+    vact_gguf_close(&gguf);
+}
+
+/* ---- refusals ---- */
+
+/* The message, without the directory in front. */
+static void check_refused(vact_status code, const char *want)
+{
+    vact_error err = { 0 };
+    vact_gguf *gguf = NULL;
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", directory_file("."));
+    dir[strlen(dir) - 2] = 0;
+    const vact_status status = vact_checkpoint_open(&gguf, dir, &err);
+    if (!strstr(err.text, want) || status != code)
+        fail_msg("found %d, \"%s\", expected %d, \"%s\"", status, err.text, code, want);
+    assert_true(strncmp(err.text, "/tmp/vact-test-", 15) == 0);
+    assert_null(gguf);
+}
+
+static void test_missing_parts_are_named(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_delete("config.json");
+    check_refused(VACT_EFORMAT, ": has no config.json, expected a directory that LeRobot saved or a GGUF file");
+
+    directory_make();
+    directory_delete("model.safetensors");
+    check_refused(VACT_EIO, "model.safetensors");
+
+    make_shards();
+    directory_delete("model-00002-of-00002.safetensors");
+    check_refused(VACT_EIO, "model-00002-of-00002.safetensors");
+
+    directory_make();
+    directory_delete("policy_preprocessor.json");
+    check_refused(VACT_EFORMAT, ": has no statistic mean of observation.state, expected policy_preprocessor.json and "
+                                "policy_postprocessor.json with a normalizer, or tensor "
+                                "normalize_inputs.buffer_observation_state.mean");
+
+    directory_make();
+    directory_delete(DIRECTORY_ACTIONS);
+    check_refused(VACT_EIO, DIRECTORY_ACTIONS);
+
+    directory_make();
+    directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", "\"STATE\": \"QUANTILES\"");
+    directory_edit(DIRECTORY_STATE, "observation.state.q99", "observation.state.q98");
+    check_refused(VACT_EFORMAT,
+                  DIRECTORY_STATE " has no statistic observation.state.q99, which its normalizer asks for");
+}
+
+static void test_a_policy_that_is_not_known_is_named_with_those_that_are(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_edit("config.json", "\"smolvla\"", "\"act\"");
+    check_refused(VACT_EMODEL, ": config.json: the policy's type is \"act\", expected one of: smolvla");
+    directory_make();
+    directory_edit("config.json", "\"type\": \"smolvla\",", "");
+    check_refused(VACT_EMODEL, ": config.json: the policy's type is missing, expected one of: smolvla");
+}
+
+static void test_a_configuration_that_asks_for_more_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *why;
+    } cases[] = {
+        { "\"cross_attn\"", "\"self_attn\"", "attention_mode is \"self_attn\", expected \"cross_attn\"" },
+        { "\"adapt_to_pi_aloha\": false", "\"adapt_to_pi_aloha\": true", "adapt_to_pi_aloha is true, expected false" },
+        { "\"chunk_size\": 8", "\"chunk_size\": 9999", "config.json: chunk_size is 9999, expected 1 to 1024" },
+        { "\"num_steps\": 10,", "", "config.json: num_steps is missing, expected a number" },
+        { "\"max_state_dim\": 32", "\"max_state_dim\": 40",
+          "tensor model.state_proj.weight is [32, 32], expected [32, 40]" },
+        { "\"shape\": [\n                6\n", "\"shape\": [\n                5\n",
+          "has 1 dimensions and starts with 6, expected [5]" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        directory_make();
+        directory_edit("config.json", cases[i].from, cases[i].to);
+        check_refused(VACT_EFORMAT, cases[i].why);
+    }
+    directory_make();
+    directory_edit("config.json", "\"VISUAL\"", "\"ENV\"");
+    directory_edit("config.json", "\"VISUAL\"", "\"ENV\"");
+    check_refused(VACT_EFORMAT, "config.json: input_features has no cameras (type VISUAL), expected 1 to ");
+}
+
+/* Where a tensor's data starts in its file. */
+static long place_of(const char *file, const char *name)
+{
+    vact_error err = { 0 };
+    vact_safetensors *s = NULL;
+    assert_int_equal(vact_safetensors_open(&s, directory_file(file), &err), VACT_OK);
+    const uint8_t *first = s->tensors[0].data;
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < s->n; i++) {
+        first = s->tensors[i].data < first ? s->tensors[i].data : first;
+        bytes += s->tensors[i].bytes;
+    }
+    const long at = (long)(vact_safetensors_find(s, name)->data - first);
+    vact_safetensors_close(&s);
+    FILE *f = fopen(directory_file(file), "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    const long start = ftell(f) - (long)bytes;
+    fclose(f);
+    return start + at;
+}
+
+static void test_statistics_that_cannot_be_divided_by_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        float value;
+        const char *why;
+    } cases[] = {
+        { 0, ": the std of observation.state value 2 is 0, expected more than 0" },
+        { -1, ": the std of observation.state value 2 is -1, expected more than 0" },
+        { INFINITY, ": statistic observation.state.std has inf as value 2, expected a finite number" },
+        { NAN, ": statistic observation.state.std has nan as value 2, expected a finite number" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        directory_make();
+        directory_poke(DIRECTORY_STATE, place_of(DIRECTORY_STATE, "observation.state.std") + 8, &cases[i].value, 4);
+        check_refused(VACT_EFORMAT, cases[i].why);
+    }
+    const float low = 3, high = 3;
+    directory_make();
+    directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", "\"STATE\": \"MIN_MAX\"");
+    directory_poke(DIRECTORY_STATE, place_of(DIRECTORY_STATE, "observation.state.min"), &low, 4);
+    directory_poke(DIRECTORY_STATE, place_of(DIRECTORY_STATE, "observation.state.max"), &high, 4);
+    check_refused(VACT_EFORMAT, ": the max of observation.state value 0 is 3, expected more than the other end, 3");
+}
+
+static void test_a_way_to_normalise_that_is_not_known_is_refused(void **state)
+{
+    (void)state;
+    directory_make();
+    directory_edit("policy_postprocessor.json", "\"ACTION\": \"MEAN_STD\"", "\"ACTION\": \"LOG\"");
+    check_refused(VACT_EFORMAT, ": the normalizer: norm_map/ACTION is \"LOG\", expected one of: MEAN_STD, MIN_MAX, "
+                                "QUANTILES, QUANTILE10, IDENTITY");
+    make_old("", NULL);
+    directory_edit("config.json", "\"STATE\": \"MEAN_STD\",", "");
+    check_refused(VACT_EFORMAT, ": config.json: normalization_mapping/STATE is missing, expected how it is normalised");
+    make_old("so100_", "so101_");
+    check_refused(VACT_EFORMAT, ": 2 tensors end in buffer_observation_state.mean, as in normalize_inputs.so10");
+}
+
+static void test_broken_weights_are_refused(void **state)
+{
+    (void)state;
+    const uint64_t huge = (uint64_t)1 << 60;
+    directory_make();
+    directory_poke("model.safetensors", 0, &huge, sizeof huge);
+    check_refused(VACT_EFORMAT, "1152921504606846976");
+
+    directory_make();
+    directory_cut("model.safetensors", 5000);
+    check_refused(VACT_EFORMAT, "model.safetensors");
+
+    directory_make();
+    directory_edit("model.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I32\"");
+    check_refused(VACT_EFORMAT, "has type I32, expected one of: F32, F16, BF16");
+}
+
+static void test_remove_the_folder(void **state)
+{
+    (void)state;
+    directory_remove();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_are_those_of_the_configuration_and_the_shapes),
+        cmocka_unit_test(test_tensors_are_the_files_own),
+        cmocka_unit_test(test_cameras_come_in_the_order_of_the_configuration),
+        cmocka_unit_test(test_cameras_have_the_robots_names),
+        cmocka_unit_test(test_names_of_state_and_action_values_are_kept),
+        cmocka_unit_test(test_ranges_become_a_mean_and_a_deviation),
+        cmocka_unit_test(test_identity_leaves_values_alone),
+        cmocka_unit_test(test_statistics_are_found_where_lerobot_once_kept_them),
+        cmocka_unit_test(test_shards_give_what_one_file_gives),
+        cmocka_unit_test(test_missing_parts_are_named),
+        cmocka_unit_test(test_a_policy_that_is_not_known_is_named_with_those_that_are),
+        cmocka_unit_test(test_a_configuration_that_asks_for_more_is_refused),
+        cmocka_unit_test(test_statistics_that_cannot_be_divided_by_are_refused),
+        cmocka_unit_test(test_a_way_to_normalise_that_is_not_known_is_refused),
+        cmocka_unit_test(test_broken_weights_are_refused),
+        cmocka_unit_test(test_remove_the_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
