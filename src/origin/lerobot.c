@@ -23,7 +23,7 @@ static vact_status no_memory(const lerobot *l, vact_error *err)
 
 /* ---- files ---- */
 
-const char *lerobot_path(lerobot *l, const char *file, vact_error *err)
+const char *vact_lerobot_path(lerobot *l, const char *file, vact_error *err)
 {
     const size_t size = strlen(l->dir) + strlen(file) + 2;
     char *path = vact_arena_take(&l->arena, 1, size);
@@ -43,7 +43,7 @@ static bool exists(const char *path)
 static vact_status read_json(lerobot *l, const char *file, json_t **out, vact_error *err)
 {
     vact_mapping mapping = { 0 };
-    const char *path = lerobot_path(l, file, err);
+    const char *path = vact_lerobot_path(l, file, err);
     if (!path)
         return VACT_ENOMEM;
     if (!exists(path))
@@ -56,7 +56,7 @@ static vact_status read_json(lerobot *l, const char *file, json_t **out, vact_er
     return status;
 }
 
-const json_t *lerobot_step(const json_t *processor, const char *registry_name, const char **state_file)
+const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name, const char **state_file)
 {
     size_t i;
     json_t *step;
@@ -95,7 +95,7 @@ static vact_status read_files(lerobot *l, const vact_arch **arch, vact_error *er
         status = read_json(l, "policy_postprocessor.json", &l->post, err);
     if (status == VACT_OK)
         status = vact_safetensors_open_dir(&l->weights, l->dir, "model", err);
-    const char *tokenizer = status == VACT_OK ? lerobot_path(l, "tokenizer.json", err) : NULL;
+    const char *tokenizer = status == VACT_OK ? vact_lerobot_path(l, "tokenizer.json", err) : NULL;
     if (status == VACT_OK && !tokenizer)
         return VACT_ENOMEM;
     if (status == VACT_OK && exists(tokenizer))
@@ -111,7 +111,7 @@ static const char *camera_name(const lerobot *l, const char *feature)
     static const char images[] = "observation.images.", observation[] = "observation.";
     const char *file = NULL, *from;
     json_t *to;
-    json_t *map = json_object_get(lerobot_step(l->pre, "rename_observations_processor", &file), "rename_map");
+    json_t *map = json_object_get(vact_lerobot_step(l->pre, "rename_observations_processor", &file), "rename_map");
     json_object_foreach(map, from, to)
     {
         if (json_is_string(to) && strcmp(json_string_value(to), feature) == 0) {
@@ -297,7 +297,7 @@ vact_status vact_lerobot_open(vact_gguf **out, const char *dir, vact_error *err)
     l->view.path = vact_arena_text(&l->arena, vact_path_end(dir), strlen(vact_path_end(dir)));
     vact_status status = l->view.path ? read_files(l, &arch, err) : vact_fail(err, VACT_ENOMEM, "out of memory");
     if (status == VACT_OK)
-        status = lerobot_read_statistics(l, err);
+        status = vact_lerobot_statistics(l, err);
     if (status == VACT_OK)
         status = assemble(l, arch, err);
     if (status == VACT_OK)

@@ -19,12 +19,12 @@ typedef struct lerobot {
 } lerobot;
 
 /* The configuration of the first step of that kind and, if it has one, the name of its file; NULL: there is none. */
-const json_t *lerobot_step(const json_t *processor, const char *registry_name, const char **state_file);
+const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name, const char **state_file);
 
 /* "DIR/file" in the arena, or NULL and ENOMEM in err. */
-const char *lerobot_path(lerobot *l, const char *file, vact_error *err);
+const char *vact_lerobot_path(lerobot *l, const char *file, vact_error *err);
 
 /* Fills l->statistics, named "observation.state.mean" and so on, and l->config's "processors/eps". */
-vact_status lerobot_read_statistics(lerobot *l, vact_error *err);
+vact_status vact_lerobot_statistics(lerobot *l, vact_error *err);
 
 #endif

@@ -166,7 +166,7 @@ static vact_status read_feature(lerobot *l, const feature *f, int at, const char
         for (int64_t i = 0; i < f->size; i++)
             high[i] = 1;
     } else if (status == VACT_OK) {
-        const char *path = f->file ? lerobot_path(l, f->file, err) : NULL;
+        const char *path = f->file ? vact_lerobot_path(l, f->file, err) : NULL;
         if (f->file)
             status = path ? vact_safetensors_open(&state, path, err) : VACT_ENOMEM;
         if (status == VACT_OK)
@@ -192,7 +192,7 @@ static vact_status find_size(const lerobot *l, const char *list, feature *f, vac
                      l->view.path, list, f->key);
 }
 
-vact_status lerobot_read_statistics(lerobot *l, vact_error *err)
+vact_status vact_lerobot_statistics(lerobot *l, vact_error *err)
 {
     static const char *const state_names[] = { "observation.state.mean", "observation.state.std" };
     static const char *const action_names[] = { "action.mean", "action.std" };
@@ -203,8 +203,8 @@ vact_status lerobot_read_statistics(lerobot *l, vact_error *err)
     feature action = {
         .key = "action", .type = "ACTION", .buffer = "action", .owners = { "unnormalize_outputs", "normalize_targets" }
     };
-    state.step = lerobot_step(l->pre, "normalizer_processor", &state.file);
-    action.step = lerobot_step(l->post, "unnormalizer_processor", &action.file);
+    state.step = vact_lerobot_step(l->pre, "normalizer_processor", &state.file);
+    action.step = vact_lerobot_step(l->post, "unnormalizer_processor", &action.file);
     const json_t *eps = json_object_get(state.step, "eps");
     state.eps = action.eps = json_is_number(eps) ? json_number_value(eps) : STANDARD_EPS;
     json_object_set_new(l->config, "processors", json_pack("{s:f}", "eps", state.eps));
