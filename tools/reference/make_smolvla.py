@@ -23,6 +23,8 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
+from lerobot import __version__ as LEROBOT_VERSION
+from lerobot.configs.policies import PreTrainedConfig
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.policies.factory import make_pre_post_processors
 from lerobot.policies.smolvla.configuration_smolvla import SmolVLAConfig
