@@ -12,7 +12,15 @@ typedef enum vact_dtype {
     VACT_DTYPE_F32 = 0,
     VACT_DTYPE_F16 = 1,
     VACT_DTYPE_Q4_0 = 2,
+    VACT_DTYPE_Q4_1 = 3,
+    VACT_DTYPE_Q5_0 = 6,
+    VACT_DTYPE_Q5_1 = 7,
     VACT_DTYPE_Q8_0 = 8,
+    VACT_DTYPE_Q2_K = 10,
+    VACT_DTYPE_Q3_K = 11,
+    VACT_DTYPE_Q4_K = 12,
+    VACT_DTYPE_Q5_K = 13,
+    VACT_DTYPE_Q6_K = 14,
     VACT_DTYPE_BF16 = 30,
     VACT_DTYPE_END = 64 /* ids are below this */
 } vact_dtype;

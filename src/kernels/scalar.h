@@ -13,6 +13,23 @@ void vact_decode_bf16_c(float *dst, const void *src, size_t n);
 void vact_decode_q8_0_c(float *dst, const void *src, size_t n);
 void vact_decode_q4_0_c(float *dst, const void *src, size_t n);
 
+/* X(type, TYPE, values of a block, bytes of a block) for the types that files may have and nothing here writes. Their
+ * one decoder is the scalar one; a level has its own pack, of decoded rows. */
+#define VACT_READ_ONLY_TYPES(X)                                                                                        \
+    X(q4_1, Q4_1, 32, 20)                                                                                              \
+    X(q5_0, Q5_0, 32, 22)                                                                                              \
+    X(q5_1, Q5_1, 32, 24)                                                                                              \
+    X(q2_k, Q2_K, 256, 84)                                                                                             \
+    X(q3_k, Q3_K, 256, 110)                                                                                            \
+    X(q4_k, Q4_K, 256, 144)                                                                                            \
+    X(q5_k, Q5_K, 256, 176)                                                                                            \
+    X(q6_k, Q6_K, 256, 210)
+#define VACT_DECLARE(type, TYPE, block, block_bytes)                                                                   \
+    void vact_decode_##type##_c(float *dst, const void *src, size_t n);                                                \
+    void vact_pack_##type##_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+VACT_READ_ONLY_TYPES(VACT_DECLARE)
+#undef VACT_DECLARE
+
 void vact_pack_f32_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_pack_f16_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_pack_bf16_c(float *dst, const void *src, size_t row_bytes, int rows, size_t k);

@@ -38,4 +38,9 @@ void vact_kernels_init_c(vact_kernels *kernels)
         .fma_ceiling = vact_fma_ceiling_c,
         .dot_ceiling = vact_dot_ceiling_c,
     };
+#define SET(type, TYPE, block, block_bytes)                                                                            \
+    kernels->decode[VACT_DTYPE_##TYPE] = vact_decode_##type##_c;                                                       \
+    kernels->pack[VACT_DTYPE_##TYPE] = vact_pack_##type##_c;
+    VACT_READ_ONLY_TYPES(SET)
+#undef SET
 }

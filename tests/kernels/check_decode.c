@@ -1,6 +1,7 @@
 /* decode: levels agree to the bit; hashes and closed forms that don't come from our code. */
 #include "check.h"
 #include "fnv.h"
+#include "quants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,39 +45,43 @@ void check_decode(void **state)
     }
 }
 
-/* 64 blocks of bytes from a linear congruential generator, then scales that are ordinary numbers. The hashes
+/* 64 blocks of bytes from a linear congruential generator, then scales and minima that are ordinary numbers. The hashes
  * of the outputs are those of ggml's own decoders. */
 void test_quant_blocks_decode_to_golden_hashes(void **state)
 {
     enum { BLOCKS = 64 };
     static const struct {
-        vact_dtype type;
-        size_t bytes;
         uint64_t input, output;
-    } golden[] = {
-        { VACT_DTYPE_Q8_0, 34, 0x66e1449b7375fbfe, 0x3e5468668ee5f74b },
-        { VACT_DTYPE_Q4_0, 18, 0x36bbeef17d6940d1, 0xcd0c329f9483b293 },
+    } golden[QUANT_TYPES] = {
+        { 0x66e1449b7375fbfe, 0x3e5468668ee5f74b }, { 0x36bbeef17d6940d1, 0xcd0c329f9483b293 },
+        { 0x649f8b2e8fd28be3, 0xc4bceeb6b45e67bb }, { 0xb524748be2654ab8, 0x25c9e4eb2be1c9b7 },
+        { 0x406844d74836e96c, 0x03426dd1df7b1f36 }, { 0x4fd2745cc036ff27, 0xdaebf349ce199edb },
+        { 0x81e8875ea1e9fca5, 0xd2e47e895720688b }, { 0x3fbbd5c114c20ec4, 0x4e19eac34ab83a68 },
+        { 0xe4912f2ecaf2f361, 0xbddef4e8d06f3f83 }, { 0xedd24486924a0a6c, 0x45e3585813fefa1a },
     };
 
     (void)state;
-    for (size_t g = 0; g < sizeof golden / sizeof *golden; g++) {
-        unsigned char src[BLOCKS * 34];
-        float dst[BLOCKS * 32];
-        const size_t bytes = BLOCKS * golden[g].bytes;
+    for (size_t g = 0; g < QUANT_TYPES; g++) {
+        static unsigned char src[BLOCKS * 210];
+        static float dst[BLOCKS * 256];
+        const quant_type *q = &quant_types[g];
+        const size_t bytes = BLOCKS * q->bytes, n = BLOCKS * q->block;
         uint32_t s = 0x1234567;
         for (size_t i = 0; i < bytes; i++) {
             s = s * 1664525 + 1013904223;
             src[i] = (unsigned char)(s >> 24);
         }
         for (size_t k = 0; k < BLOCKS; k++) {
-            const uint16_t d = (uint16_t)(0x2000 + 37 * k);
-            memcpy(src + k * golden[g].bytes, &d, sizeof d);
+            const uint16_t d = (uint16_t)(0x2000 + 37 * k), m = (uint16_t)(0x2400 + 53 * k);
+            memcpy(src + k * q->bytes + q->d, &d, sizeof d);
+            if (q->m)
+                memcpy(src + k * q->bytes + q->m, &m, sizeof m);
         }
         assert_true(fnv1a64(src, bytes) == golden[g].input);
         for (int level = 0; level < check_levels(); level++) {
-            check_begin(level, "decode %s", g ? "q4_0" : "q8_0");
-            check_level(level)->decode[golden[g].type](dst, src, BLOCKS * 32);
-            check_true(fnv1a64(dst, sizeof dst) == golden[g].output, "hash differs");
+            check_begin(level, "decode %s", vact_dtype_get(q->type)->name);
+            check_level(level)->decode[q->type](dst, src, n);
+            check_true(fnv1a64(dst, n * sizeof *dst) == golden[g].output, "hash differs");
         }
     }
 }

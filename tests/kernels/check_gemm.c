@@ -9,13 +9,17 @@ enum { MOST_ROWS = 20, MOST_PANELS = 6 };
 
 void check_pack(void **state)
 {
-    static const int types[] = { VACT_DTYPE_F32, VACT_DTYPE_F16, VACT_DTYPE_BF16, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
+    static const int types[] = { VACT_DTYPE_F32,  VACT_DTYPE_F16,  VACT_DTYPE_BF16, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0,
+                                 VACT_DTYPE_Q4_1, VACT_DTYPE_Q5_0, VACT_DTYPE_Q5_1, VACT_DTYPE_Q2_K, VACT_DTYPE_Q3_K,
+                                 VACT_DTYPE_Q4_K, VACT_DTYPE_Q5_K, VACT_DTYPE_Q6_K };
+    enum { TYPES = sizeof types / sizeof *types };
     (void)state;
     for (int level = 0; level < check_levels(); level++) {
-        for (int i = 0; i < CHECK_CASES; i++) {
-            const int type = types[check_range(0, 4)], rows = (int)(check_range(0, 2) ? 16 : check_range(1, 16));
+        for (int i = 0; i < 2 * CHECK_CASES; i++) {
+            const int type = types[check_range(0, TYPES - 1)],
+                      rows = (int)(check_range(0, 2) ? 16 : check_range(1, 16));
             const vact_dtype_info *info = vact_dtype_get((uint32_t)type);
-            const size_t block = info->block, k = block * check_range(0, 400 / block);
+            const size_t block = info->block, k = block * check_range(0, (block < 256 ? 400 : 800) / block);
             /* Rows a multiple of 4 KiB apart take a way of their own. */
             const size_t row_bytes = check_range(0, 9)
                                          ? (size_t)vact_dtype_bytes((uint32_t)type, k + block * check_range(0, 3))
@@ -36,7 +40,7 @@ void check_pack(void **state)
             check_same(want, got, k * VACT_PANEL);
             check_end();
         }
-        for (int t = 0; t < 5; t++) {
+        for (int t = 0; t < TYPES; t++) {
             const size_t row_bytes = (size_t)vact_dtype_bytes((uint32_t)types[t], 768);
             const void *src = check_bytes(16 * row_bytes, 0);
             float *dst = check_output(16 * 768, 0);

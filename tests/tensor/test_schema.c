@@ -96,7 +96,8 @@ static const vact_schema toy = { "toy", sizeof(struct config), sizeof(struct toy
 #define EPS    "s:toy.eps 4:6 f:0.5 "
 #define PERIOD "s:toy.period 4:12 d:2.5 "
 
-enum { F32 = 0, F16 = 1, Q8_0 = 8, Q2_K = 10, I32 = 26, BF16 = 30 };
+enum { F32 = 0, F16 = 1, Q8_0 = 8, IQ2_XXS = 16, I32 = 26, BF16 = 30 };
+#define COMPUTED "f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, bf16"
 
 typedef struct tensor {
     const char *name;
@@ -404,9 +405,7 @@ static const wrong_tensor wrong_tensors[] = {
     { 2, { "mean", F32, 1, { 5 } }, LINE("tensor mean is [5], expected [4]") },
     { 3, { "blk.0.w", F32, 2, { 2, 4 } }, LINE("tensor blk.0.w is [4, 2], expected [2, 4]") },
     { 3, { "blk.0.w", F32, 3, { 4, 2, 2 } }, LINE("tensor blk.0.w is [2, 2, 4], expected [2, 4]") },
-    { 3,
-      { "blk.0.w", I32, 2, { 4, 2 } },
-      LINE("tensor blk.0.w has type i32, expected one of: f32, f16, q4_0, q8_0, bf16") },
+    { 3, { "blk.0.w", I32, 2, { 4, 2 } }, LINE("tensor blk.0.w has type i32, expected one of: " COMPUTED) },
     { 2, { "mean", I32, 1, { 4 } }, LINE("tensor mean has type i32, expected one of: f32, f16, bf16") },
     { 1, { "cut.weight", I32, 2, { 8, 2 } }, LINE("tensor cut.weight has type i32, expected one of: f32, f16, bf16") },
 };
@@ -439,7 +438,7 @@ static void test_types_that_a_row_cannot_have_are_told(void **state)
     static const vact_schema quantised = {
         "toy", sizeof(struct config), sizeof(struct toy), keys, table, NULL, NULL, NULL, derive
     };
-    static const tensor tensors[] = { { "m", Q2_K, 2, { 256, 2 } },
+    static const tensor tensors[] = { { "m", IQ2_XXS, 2, { 256, 2 } },
                                       { "f", Q8_0, 2, { 512, 2 } },
                                       { "v", Q8_0, 1, { 256 } } };
     vact_kernels kernels;
@@ -448,7 +447,7 @@ static void test_types_that_a_row_cannot_have_are_told(void **state)
     make_file(NAME WIDTH EPS, 3, tensors, 3);
     start();
     assert_int_equal(vact_schema_bind(&quantised, gguf, &model, kernels.decode, &arena, &faults, &err), VACT_OK);
-    check_reported(LINE("tensor m has type q2_k, expected one of: f32, f16, q4_0, q8_0, bf16")
+    check_reported(LINE("tensor m has type iq2_xxs, expected one of: " COMPUTED)
                        LINE("tensor f has type q8_0, expected one of: f32, f16, bf16")
                            LINE("tensor v has type q8_0, expected one of: f32, f16, bf16"));
     assert_null(model.patch.data);

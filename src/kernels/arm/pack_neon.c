@@ -3,7 +3,7 @@
 #include "kernels/kernels.h"
 #include "kernels/scalar.h"
 
-enum { CHUNK = 32 }; /* values decoded at a time: a multiple of every block */
+enum { CHUNK = 32 }; /* values decoded at a time: whole blocks */
 
 /* dst[p][0..3] = src[0..3][p] for four p; rows of dst are VACT_PANEL apart. */
 static inline void transpose_4x4(float *dst, const float *src, size_t ld)
@@ -37,21 +37,23 @@ void vact_pack_f32_neon(float *dst, const void *src, size_t row_bytes, int rows,
 }
 
 /* A chunk of every row is decoded, then transposed. */
-#define PACK(type, chunk_bytes)                                                                                        \
+#define PACK(type, chunk, chunk_bytes, level)                                                                          \
     void vact_pack_##type##_neon(float *dst, const void *src, size_t row_bytes, int rows, size_t k)                    \
     {                                                                                                                  \
-        const size_t whole = rows == VACT_PANEL ? k / CHUNK * CHUNK : 0;                                               \
+        const size_t whole = rows == VACT_PANEL ? k / (chunk) * (chunk) : 0;                                           \
         const unsigned char *x = src;                                                                                  \
-        for (size_t p = 0; p < whole; p += CHUNK, x += (chunk_bytes)) {                                                \
-            float values[VACT_PANEL * CHUNK];                                                                          \
+        for (size_t p = 0; p < whole; p += (chunk), x += (chunk_bytes)) {                                              \
+            float values[VACT_PANEL * (chunk)];                                                                        \
             for (size_t j = 0; j < VACT_PANEL; j++)                                                                    \
-                vact_decode_##type##_neon(values + j * CHUNK, x + j * row_bytes, CHUNK);                               \
-            transpose(dst + p * VACT_PANEL, values, CHUNK, CHUNK);                                                     \
+                vact_decode_##type##_##level(values + j * (chunk), x + j * row_bytes, chunk);                          \
+            transpose(dst + p * VACT_PANEL, values, chunk, chunk);                                                     \
         }                                                                                                              \
         vact_pack_##type##_c(dst + whole * VACT_PANEL, x, row_bytes, rows, k - whole);                                 \
     }
 
-PACK(f16, 2 * CHUNK)
-PACK(bf16, 2 * CHUNK)
-PACK(q8_0, 34)
-PACK(q4_0, 18)
+PACK(f16, CHUNK, 2 * CHUNK, neon)
+PACK(bf16, CHUNK, 2 * CHUNK, neon)
+PACK(q8_0, CHUNK, 34, neon)
+PACK(q4_0, CHUNK, 18, neon)
+#define PACK_READ_ONLY(type, TYPE, block, block_bytes) PACK(type, block, block_bytes, c)
+VACT_READ_ONLY_TYPES(PACK_READ_ONLY)

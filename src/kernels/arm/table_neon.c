@@ -1,6 +1,7 @@
 /* What NEON does faster than scalar code. */
 #include "kernels/arm/neon.h"
 #include "kernels/kernels.h"
+#include "kernels/scalar.h"
 
 void vact_kernels_init_neon(vact_kernels *kernels)
 {
@@ -14,6 +15,9 @@ void vact_kernels_init_neon(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_neon;
     kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_neon;
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_neon;
+#define SET(type, TYPE, block, block_bytes) kernels->pack[VACT_DTYPE_##TYPE] = vact_pack_##type##_neon;
+    VACT_READ_ONLY_TYPES(SET)
+#undef SET
     kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_neon;
     kernels->quantize = vact_quantize_neon;

@@ -4,6 +4,7 @@
 #define VACT_KERNELS_X86_AVX2_H
 
 #include "kernels/kernels.h"
+#include "kernels/scalar.h"
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,10 @@ void vact_pack_f16_avx2(float *dst, const void *src, size_t row_bytes, int rows,
 void vact_pack_bf16_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_pack_q8_0_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
 void vact_pack_q4_0_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+#define VACT_DECLARE(type, TYPE, block, block_bytes)                                                                   \
+    void vact_pack_##type##_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k);
+VACT_READ_ONLY_TYPES(VACT_DECLARE)
+#undef VACT_DECLARE
 void vact_gemm_avx2(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t k, int rows,
                     int panels, bool add);
 

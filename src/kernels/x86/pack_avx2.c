@@ -130,7 +130,7 @@ void vact_pack_f16_avx2(float *dst, const void *src, size_t row_bytes, int rows,
 }
 
 /* A block of every row is decoded, then transposed. */
-#define PACK_BLOCKS(type, bytes)                                                                                       \
+#define PACK_BLOCKS(type, block, block_bytes, level)                                                                   \
     void vact_pack_##type##_avx2(float *dst, const void *src, size_t row_bytes, int rows, size_t k)                    \
     {                                                                                                                  \
         if (rows < VACT_PANEL) {                                                                                       \
@@ -138,14 +138,16 @@ void vact_pack_f16_avx2(float *dst, const void *src, size_t row_bytes, int rows,
             return;                                                                                                    \
         }                                                                                                              \
         const unsigned char *x = src;                                                                                  \
-        for (size_t p = 0; p < k; p += BLOCK, x += (bytes)) {                                                          \
-            float values[VACT_PANEL * BLOCK];                                                                          \
+        for (size_t p = 0; p < k; p += (block), x += (block_bytes)) {                                                  \
+            float values[VACT_PANEL * (block)];                                                                        \
             for (size_t j = 0; j < VACT_PANEL; j++)                                                                    \
-                vact_decode_##type##_avx2(values + j * BLOCK, x + j * row_bytes, BLOCK);                               \
-            for (size_t i = 0; i < BLOCK; i += 4)                                                                      \
-                transpose_16x4(dst + (p + i) * VACT_PANEL, (const unsigned char *)(values + i), 4 * BLOCK);            \
+                vact_decode_##type##_##level(values + j * (block), x + j * row_bytes, block);                          \
+            for (size_t i = 0; i < (block); i += 4)                                                                    \
+                transpose_16x4(dst + (p + i) * VACT_PANEL, (const unsigned char *)(values + i), 4 * (block));          \
         }                                                                                                              \
     }
 
-PACK_BLOCKS(q8_0, Q8_0_BYTES)
-PACK_BLOCKS(q4_0, Q4_0_BYTES)
+PACK_BLOCKS(q8_0, BLOCK, Q8_0_BYTES, avx2)
+PACK_BLOCKS(q4_0, BLOCK, Q4_0_BYTES, avx2)
+#define PACK_READ_ONLY(type, TYPE, block, block_bytes) PACK_BLOCKS(type, block, block_bytes, c)
+VACT_READ_ONLY_TYPES(PACK_READ_ONLY)

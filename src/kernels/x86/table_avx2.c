@@ -1,5 +1,6 @@
 /* What AVX2 with FMA and F16C does faster than scalar code. */
 #include "kernels/kernels.h"
+#include "kernels/scalar.h"
 #include "kernels/x86/avx2.h"
 
 void vact_kernels_init_avx2(vact_kernels *kernels)
@@ -14,6 +15,9 @@ void vact_kernels_init_avx2(vact_kernels *kernels)
     kernels->pack[VACT_DTYPE_BF16] = vact_pack_bf16_avx2;
     kernels->pack[VACT_DTYPE_Q8_0] = vact_pack_q8_0_avx2;
     kernels->pack[VACT_DTYPE_Q4_0] = vact_pack_q4_0_avx2;
+#define SET(type, TYPE, block, block_bytes) kernels->pack[VACT_DTYPE_##TYPE] = vact_pack_##type##_avx2;
+    VACT_READ_ONLY_TYPES(SET)
+#undef SET
     kernels->gemm_rows = 6;
     kernels->gemm = vact_gemm_avx2;
     kernels->quantize = vact_quantize_avx2;
