@@ -1,6 +1,7 @@
 #include "models/rewrite.h"
 
 #include "kernels/kernels.h"
+#include "quants.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,24 +57,13 @@ static void put_edit(vact_gguf_writer *w, const rewrite_edit *e, vact_error *err
 
 /* ---- values ---- */
 
-/* Nearest even; for what half precision can hold. */
-static uint16_t half_bits(float x)
-{
-    const unsigned sign = signbit(x) ? 0x8000u : 0;
-    int exponent;
-    const float fraction = frexpf(fabsf(x), &exponent); /* [0.5, 1) */
-    if (exponent + 14 <= 0)
-        return (uint16_t)(sign | (unsigned)rintf(ldexpf(fabsf(x), 24)));
-    return (uint16_t)(sign | (((unsigned)(exponent + 14) << 10) + (unsigned)rintf((2 * fraction - 1) * 1024)));
-}
-
 static void encode_block(uint8_t *out, const float *x, uint32_t type)
 {
     float most = 0;
     for (int i = 0; i < 32; i++)
         most = fmaxf(most, fabsf(x[i]));
     const float levels = type == VACT_DTYPE_Q8_0 ? 127.0f : 7.0f, d = most / levels;
-    const uint16_t bits = half_bits(d);
+    const uint16_t bits = quant_half(d);
     memcpy(out, &bits, sizeof bits);
     for (int i = 0; i < 32; i++) {
         const int code = d > 0 ? (int)roundf(x[i] / d) : 0;
@@ -86,12 +76,25 @@ static void encode_block(uint8_t *out, const float *x, uint32_t type)
     }
 }
 
+static uint32_t random_state; /* from one tensor to the next */
+
+static uint32_t next(void)
+{
+    return random_state = random_state * 1664525 + 1013904223;
+}
+
 static void encode(uint8_t *out, const float *x, size_t n, uint32_t type)
 {
     const vact_dtype_info *t = vact_dtype_get(type);
+    const quant_type *quant = vact_dtype_encoder(type) ? NULL : quant_find(type);
+    double squares = 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (double)x[i] * (double)x[i];
     for (size_t i = 0; i < n; i += t->block, out += t->block_bytes) {
-        const uint16_t half = type == VACT_DTYPE_F16 ? half_bits(x[i]) : 0;
-        if (type == VACT_DTYPE_F32)
+        const uint16_t half = type == VACT_DTYPE_F16 ? quant_half(x[i]) : 0;
+        if (quant)
+            quant_fill(out, quant, sqrt(squares / (double)n), next);
+        else if (type == VACT_DTYPE_F32)
             memcpy(out, &x[i], sizeof x[i]);
         else if (type == VACT_DTYPE_F16)
             memcpy(out, &half, sizeof half);
@@ -151,6 +154,7 @@ int rewrite_gguf(const char *in, const char *out, const rewrite_edit *edits, rew
     vact_gguf *gguf = NULL;
     vact_gguf_writer *w = NULL;
     int changed = 0;
+    random_state = 1;
     vact_kernels_init(&kernels, VACT_ISA_SCALAR);
     check(vact_gguf_open(&gguf, in, &err), &err);
     check(vact_gguf_writer_open(&w, out, &err), &err);

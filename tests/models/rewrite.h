@@ -25,7 +25,8 @@ typedef struct rewrite_edit {
 } rewrite_edit;
 
 /* Gives a tensor another type: returns the type to store it in. The bytes are made by quantizing with a plain
- * round-to-nearest of our own; what matters is that both sides of a comparison hold the same codes. */
+ * round-to-nearest of our own; types that nothing here writes get random codes of the values' magnitude. What matters is
+ * that both sides of a comparison hold the same codes. */
 typedef uint32_t (*rewrite_type_fn)(const vact_gguf_tensor *tensor);
 
 /* Copies `in` to `out` with edits (ended by REWRITE_END, or NULL) and types (NULL: as they are). With `decoded` a

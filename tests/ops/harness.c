@@ -4,6 +4,7 @@
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/parts.h"
 #include "ops/reference/reference.h"
+#include "quants.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +192,7 @@ static uint32_t half_bits(uint32_t exponent)
     return exponent << 10 | (next() & 0x3ff);
 }
 
-static void fill_block(vact_dtype dtype, uint8_t *to, size_t bytes, float scale)
+static void fill_block(vact_dtype dtype, uint8_t *to, float scale)
 {
     const float value = scale * normal();
     uint32_t bits;
@@ -206,10 +207,8 @@ static void fill_block(vact_dtype dtype, uint8_t *to, size_t bytes, float scale)
     case VACT_DTYPE_F16:
         store_u16(to, (next() & 1) << 15 | half_bits((uint32_t)ops_range(8, 12)));
         break;
-    default: /* codes of about 75 and 5 */
-        for (size_t i = 2; i < bytes; i++)
-            to[i] = (uint8_t)next();
-        store_u16(to, half_bits(dtype == VACT_DTYPE_Q8_0 ? 5 : 9));
+    default:
+        quant_fill(to, quant_find(dtype), (double)scale, next);
         break;
     }
 }
@@ -222,7 +221,7 @@ vact_weight ops_weight(vact_dtype dtype, int32_t rows, int32_t cols)
     const size_t shift = dtype == VACT_DTYPE_F32 ? 4 : 2; /* as little alignment as a view of columns may have */
     uint8_t *data = (uint8_t *)ops_take(bytes + shift, 1) + shift;
     for (size_t at = 0; at < bytes; at += type->block_bytes)
-        fill_block(dtype, data + at, type->block_bytes, 1 / sqrtf((float)cols));
+        fill_block(dtype, data + at, 1 / sqrtf((float)cols));
     return (vact_weight){ data, dtype, rows, cols, row_bytes };
 }
 

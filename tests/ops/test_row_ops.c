@@ -166,15 +166,17 @@ static void add_table(vact_run *r, void *user)
 static void test_tables_of_every_type_equal_the_reference(void **state)
 {
     (void)state;
-    static const vact_dtype dtypes[] = { VACT_DTYPE_F32, VACT_DTYPE_BF16, VACT_DTYPE_F16, VACT_DTYPE_Q8_0,
-                                         VACT_DTYPE_Q4_0 };
+    static const vact_dtype dtypes[] = { VACT_DTYPE_F32,  VACT_DTYPE_BF16, VACT_DTYPE_F16,  VACT_DTYPE_Q8_0,
+                                         VACT_DTYPE_Q4_0, VACT_DTYPE_Q4_1, VACT_DTYPE_Q5_0, VACT_DTYPE_Q5_1,
+                                         VACT_DTYPE_Q2_K, VACT_DTYPE_Q3_K, VACT_DTYPE_Q4_K, VACT_DTYPE_Q5_K,
+                                         VACT_DTYPE_Q6_K };
     ops_seed(4);
     for (int i = 0; i < CASES; i++) {
-        const vact_dtype dtype = dtypes[i % 5];
-        const bool blocks = vact_dtype_get(dtype)->block > 1;
+        const vact_dtype dtype = dtypes[i % (int)COUNT(dtypes)];
+        const int32_t block = (int32_t)vact_dtype_get(dtype)->block;
         ops_begin("table %d of %s", i, vact_dtype_get(dtype)->name);
         const int32_t height = ops_range(1, 20), repeats = ops_range(1, 4);
-        row_case c = { .rows = height * repeats, .cols = blocks ? 32 * ops_range(1, 5) : ops_range(1, 150) };
+        row_case c = { .rows = height * repeats, .cols = block > 1 ? block * ops_range(1, 5) : ops_range(1, 150) };
         make(&c);
         c.table = ops_weight(dtype, height, c.cols);
         c.ids = ops_take((size_t)c.rows, sizeof *c.ids);

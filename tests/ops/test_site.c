@@ -7,7 +7,7 @@ static const vact_dtype dtypes[] = { VACT_DTYPE_F32, VACT_DTYPE_BF16, VACT_DTYPE
                                      VACT_DTYPE_Q4_0 };
 static const int32_t threads[] = { 1, 2, 3, 7 };
 
-/* Sums of at most 320 products of order 1 / sqrt(cols) in float; the worst seen is 4e-6. */
+/* Sums of at most 768 products of order 1 / sqrt(cols) in float; the worst seen is 5e-6. */
 #define NEAR 1.2e-5
 
 /* Most shapes are small, so that all combinations fit in seconds; every tail is met. */
@@ -103,6 +103,43 @@ static void test_a_site_of_any_width_equals_the_reference(void **state)
     }
 }
 
+/* Types that are read only, with panels whole and not. */
+static void test_a_site_of_any_type_of_blocks_equals_the_reference(void **state)
+{
+    (void)state;
+    static const vact_dtype types[] = { VACT_DTYPE_Q4_1, VACT_DTYPE_Q5_0, VACT_DTYPE_Q5_1, VACT_DTYPE_Q2_K,
+                                        VACT_DTYPE_Q3_K, VACT_DTYPE_Q4_K, VACT_DTYPE_Q5_K, VACT_DTYPE_Q6_K };
+    static const int32_t channels[] = { 1, 15, 16, 17, 64, 70 };
+    ops_seed(6);
+    for (int32_t i = 0; i < 8 * (int32_t)COUNT(types); i++) {
+        const vact_dtype type = types[i / 8];
+        const int32_t block = (int32_t)vact_dtype_get(type)->block;
+        ops_begin("site of %s, case %d", vact_dtype_get(type)->name, i);
+        site_case c = { ops_range(1, 13), block * ops_range(1, 3), { 0 }, type, .gated = i % 2, .bias = SITE_BIAS };
+        c.channels[0] = ops_pick(channels, COUNT(channels));
+        c.channels[1] = c.gated ? c.channels[0] : ops_pick(channels, COUNT(channels));
+        site_make(&c, (vact_norm_kind)(i % 3));
+        check_case(&c, ops_pick(threads, COUNT(threads)));
+    }
+}
+
+/* A view's columns begin with a block of the wider rows. */
+static void test_a_view_of_columns_equals_the_reference(void **state)
+{
+    (void)state;
+    static const vact_dtype types[] = { VACT_DTYPE_BF16, VACT_DTYPE_Q8_0, VACT_DTYPE_Q5_1, VACT_DTYPE_Q3_K,
+                                        VACT_DTYPE_Q6_K };
+    ops_seed(7);
+    for (size_t i = 0; i < COUNT(types); i++) {
+        const int32_t block = vact_dtype_get(types[i])->block > 1 ? (int32_t)vact_dtype_get(types[i])->block : 24;
+        ops_begin("site on columns of %s", vact_dtype_get(types[i])->name);
+        site_case c = { 5, 2 * block, { 37 }, types[i], .bias = SITE_BIAS };
+        site_make(&c, VACT_NORM_NONE);
+        c.w[0].w = vact_weight_cols(ops_weight(types[i], 37, 4 * block), block, 2 * block);
+        check_case(&c, 2);
+    }
+}
+
 /* ---- bits ---- */
 
 /* Runs the case on each cpu and thread count; all must give the bits of one thread. */
@@ -193,6 +230,8 @@ int main(void)
         cmocka_unit_test(test_a_gated_site_equals_the_reference),
         cmocka_unit_test(test_a_site_of_many_rows_equals_the_reference),
         cmocka_unit_test(test_a_site_of_any_width_equals_the_reference),
+        cmocka_unit_test(test_a_site_of_any_type_of_blocks_equals_the_reference),
+        cmocka_unit_test(test_a_view_of_columns_equals_the_reference),
         cmocka_unit_test(test_bits_do_not_depend_on_the_number_of_threads),
         cmocka_unit_test(test_a_row_has_the_same_bits_whatever_is_computed_beside_it),
         cmocka_unit_test(test_an_output_has_the_same_bits_alone),
