@@ -129,7 +129,10 @@ def model_seeds():
     name = [("smolvla.architecture", STRING, "smolvla")]
     tensors = [(n, dtype, shape, 0x3E) for n, dtype, shape in smolvla_tensors(SMOLVLA)]  # 0x3e3e3e3e: 0.186
     other = [(k, t, 15 if k.endswith("head_dim") else v) for k, t, v in keys]
+    wide = dict(SMOLVLA, vit_hidden=1, image_size=16, vit_pixel_shuffle=16)  # the connector's rows: 256 values
+    blocks = [(n, 14 if n == "mm.fc.weight" else dtype, shape, 0x3E) for n, dtype, shape in smolvla_tensors(wide)]
     return {
+        "q6_k": gguf(name + [(k, t, wide.get(k[len("smolvla."):], v)) for k, t, v in keys], blocks),
         "smolvla": gguf([("general.architecture", STRING, "smolvla")] + name + keys, tensors),
         "no_general_architecture": gguf(name + keys[:5]), "unknown": gguf([("general.architecture", STRING, "pi")]),
         "architecture_is_a_number": gguf([("general.architecture", U32, 1)]), "inconsistent": gguf(name + other),
