@@ -26,7 +26,7 @@
 
 struct config {
     int32_t hidden, inter, q_heads, kv_heads, head_dim, layers, vocab;
-    int32_t expert, expert_inter, chunk, steps, max_state, max_action, state, action, self_every, max_tokens;
+    int32_t expert, expert_inter, chunk, steps, max_state, max_action, state, action, self_every, max_tokens, time_f32;
     int32_t vit, vit_layers, vit_heads, vit_inter, image, patch, shuffle, image_tokens;
     double min_period, max_period, expert_width;
     float norm_eps, vit_eps;
@@ -70,10 +70,10 @@ static const vact_key keys[] = {
     VACT_KEY("real_action_dim", F(action), 1, 4096, "output_features/action/shape/0"),
     VACT_KEY("self_attn_every_n_layers", F(self_every), 1, 1024, "self_attn_every_n_layers"),
     VACT_KEY("tokenizer_max_length", F(max_tokens), 1, 4096, "tokenizer_max_length"),
-    { "min_period", VACT_GGUF_F64, F(min_period), true, 0, 1e-9, 1e9, "min_period" },
-    { "max_period", VACT_GGUF_F64, F(max_period), true, 0, 1e-9, 1e9, "max_period" },
-    { "expert_width_multiplier", VACT_GGUF_F64, F(expert_width), false, 0, 0, 1e9, "expert_width_multiplier" },
-    { "norm_eps", VACT_GGUF_F32, F(norm_eps), false, 1e-8, 0, 1, "processors/eps" },
+    { "min_period", VACT_GGUF_F64, F(min_period), true, 0, 1e-9, 1e9, "min_period", false },
+    { "max_period", VACT_GGUF_F64, F(max_period), true, 0, 1e-9, 1e9, "max_period", false },
+    { "expert_width_multiplier", VACT_GGUF_F64, F(expert_width), false, 0, 0, 1e9, "expert_width_multiplier", false },
+    { "norm_eps", VACT_GGUF_F32, F(norm_eps), false, 1e-8, 0, 1, "processors/eps", false },
     VACT_KEY_OR("vit_hidden", F(vit), 768, 1, 65536, NULL),
     VACT_KEY_OR("vit_layers", F(vit_layers), 12, 1, 1024, NULL),
     VACT_KEY_OR("vit_heads", F(vit_heads), 12, 1, 1024, NULL),
@@ -82,7 +82,8 @@ static const vact_key keys[] = {
     VACT_KEY_OR("patch_size", F(patch), 16, 1, 512, NULL),
     VACT_KEY_OR("vit_pixel_shuffle", F(shuffle), 4, 1, 64, NULL),
     VACT_KEY_OR("n_img_tokens", F(image_tokens), 64, 1, 65536, NULL),
-    { "vit_ln_eps", VACT_GGUF_F32, F(vit_eps), false, 1e-6, 0, 1, NULL },
+    { "vit_ln_eps", VACT_GGUF_F32, F(vit_eps), false, 1e-6, 0, 1, NULL, false },
+    { "time_f32", VACT_GGUF_U32, F(time_f32), false, 0, 0, 1, NULL, true },
     { 0 },
 };
 #undef F
@@ -102,6 +103,7 @@ static void infer(void *config)
 {
     struct config *c = config;
     c->head_dim = 64;
+    c->time_f32 = 1;
     c->q_heads = c->q / c->head_dim;
     c->kv_heads = c->kv / c->head_dim;
     c->vit_heads = c->vit / c->head_dim;
@@ -320,7 +322,7 @@ static void prepare(vact_run *r, const void *model, void *memory, const vact_lim
     const size_t mark = vact_mark(r);
     const vact_buf embedded = vact_tmp(r, steps, c->expert);
     for (int32_t i = 0; i < steps; i++)
-        time_embedding(c, limits->times[i], emb + i * c->expert);
+        time_embedding(c, c->time_f32 ? (double)(float)(1 + i * (-1.0 / steps)) : limits->times[i], emb + i * c->expert);
     vact_upload(r, embedded, emb);
     vact_site(r, .x = embedded, .out = { { s->time, &time } });
     vact_release(r, mark);

@@ -121,19 +121,22 @@ bool vact_schema_values(const vact_schema *schema, const void *config, vact_aren
                         size_t *n)
 {
     char name[128];
-    *n = 2;
+    size_t most = 2;
     for (const vact_key *key = schema->keys; key->name; key++)
-        *n += 1;
-    vact_gguf_value *v = *values = vact_arena_take(arena, *n, sizeof *v);
+        most++;
+    vact_gguf_value *v = *values = vact_arena_take(arena, most, sizeof *v);
     snprintf(name, sizeof name, "%s.architecture", schema->arch);
     if (!v || !vact_gguf_make_text(v++, arena, "general.architecture", schema->arch) ||
         !vact_gguf_make_text(v++, arena, name, schema->arch))
         return false;
     for (const vact_key *key = schema->keys; key->name; key++) {
+        if (key->own && vact_key_value(key, config) == key->fallback)
+            continue;
         snprintf(name, sizeof name, "%s.%s", schema->arch, key->name);
         if (!vact_gguf_make_number(v++, arena, name, key->type, vact_key_value(key, config)))
             return false;
     }
+    *n = (size_t)(v - *values);
     return true;
 }
 

@@ -31,6 +31,7 @@ typedef struct vact_key {
     /* Where an original checkpoint's configuration says it, "input_features/observation.state/shape/0"; with ? in front,
      * a number below 1 says nothing. NULL: shapes or `infer` tell it. */
     const char *source;
+    bool own; /* of this project, not of the files that others make: written only where it isn't the fallback */
 } vact_key;
 
 /* What an original checkpoint's configuration has to say, if it says it: other values ask for what isn't done here. */
@@ -75,8 +76,8 @@ typedef struct vact_table {
 
 /* clang-format off */
 /* Usual keys: a whole number that must be there, and one that may be left out. */
-#define VACT_KEY(name, at, lo, hi, source)       { name, VACT_GGUF_U32, at, true, 0, lo, hi, source }
-#define VACT_KEY_OR(name, at, d, lo, hi, source) { name, VACT_GGUF_U32, at, false, d, lo, hi, source }
+#define VACT_KEY(name, at, lo, hi, source)       { name, VACT_GGUF_U32, at, true, 0, lo, hi, source, false }
+#define VACT_KEY_OR(name, at, d, lo, hi, source) { name, VACT_GGUF_U32, at, false, d, lo, hi, source, false }
 /* Made-up weights: matrices by fan-in, others around a value. */
 #define VACT_MADE_FAN(type, gain)           { VACT_DTYPE_##type, gain, 0, true, 0 }
 #define VACT_MADE(type, offset, scale)      { VACT_DTYPE_##type, scale, offset, false, 0 }

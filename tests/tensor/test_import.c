@@ -41,8 +41,8 @@ static const vact_key keys[] = {
     VACT_KEY("every", F(every), 1, 4, "every"),
     VACT_KEY_OR("image", F(image), 32, 1, 64, "image"),
     VACT_KEY_OR("patch", F(patch), 16, 1, 64, NULL),
-    { "eps", VACT_GGUF_F32, F(eps), false, 0.25, 0, 1, NULL },
-    { "period", VACT_GGUF_F64, F(period), true, 0, 0.001, 10, "period" },
+    { "eps", VACT_GGUF_F32, F(eps), false, 0.25, 0, 1, NULL, false },
+    { "period", VACT_GGUF_F64, F(period), true, 0, 0.001, 10, "period", false },
     { 0 },
 };
 

@@ -39,10 +39,10 @@ struct toy {
 #define D(field) VACT_DIM(struct config, field)
 
 static const vact_key keys[] = {
-    { "width", VACT_GGUF_U32, offsetof(struct config, width), true, 0, 1, 64, NULL },
-    { "layers", VACT_GGUF_U32, offsetof(struct config, layers), false, 2, 1, 8, NULL },
-    { "eps", VACT_GGUF_F32, offsetof(struct config, eps), true, 0, 0, 1, NULL },
-    { "period", VACT_GGUF_F64, offsetof(struct config, period), false, 0.25, 0.001, 10, NULL },
+    { "width", VACT_GGUF_U32, offsetof(struct config, width), true, 0, 1, 64, NULL, false },
+    { "layers", VACT_GGUF_U32, offsetof(struct config, layers), false, 2, 1, 8, NULL, false },
+    { "eps", VACT_GGUF_F32, offsetof(struct config, eps), true, 0, 0, 1, NULL, false },
+    { "period", VACT_GGUF_F64, offsetof(struct config, period), false, 0.25, 0.001, 10, NULL, false },
     { 0 },
 };
 
