@@ -37,6 +37,7 @@ static vact_status map(vact_mapping *out, size_t size, int fd, const char *path,
                          strerror(errno));
     out->data = data;
     out->size = size;
+    out->from_file = fd >= 0;
     return VACT_OK;
 }
 
@@ -98,6 +99,17 @@ vact_status vact_mapping_copy(vact_mapping *out, const char *path, size_t most, 
     if (status != VACT_OK)
         vact_mapping_close(out);
     return status;
+}
+
+/* Whole pages, also those at the ends that hold other bytes: they too are the file's. */
+void vact_mapping_forget(const vact_mapping *mapping, const void *data, size_t bytes)
+{
+    const uintptr_t base = (uintptr_t)mapping->data, from = (uintptr_t)data;
+    if (!mapping->from_file || bytes == 0 || from < base || from - base >= mapping->size ||
+        bytes > mapping->size - (from - base))
+        return;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = from - from % page;
+    (void)madvise((void *)start, from + bytes - start, MADV_DONTNEED); /* else they merely stay */
 }
 
 void vact_mapping_close(vact_mapping *mapping)

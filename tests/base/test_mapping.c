@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,48 @@ static void test_file_is_seen_whole(void **state)
     vact_mapping_close(&mapping);
     assert_null(mapping.data);
     vact_mapping_close(&mapping);
+}
+
+static void test_what_is_forgotten_is_read_again(void **state)
+{
+    (void)state;
+    static char text[20000];
+    memset(text, 'x', sizeof text);
+    folder_put(text, sizeof text);
+    vact_mapping file, copy;
+    assert_int_equal(vact_mapping_open(&file, path, NULL), VACT_OK);
+    assert_int_equal(vact_mapping_copy(&copy, path, sizeof text, NULL), VACT_OK);
+    vact_mapping_forget(&file, file.data + 5000, file.size - 5000);
+    vact_mapping_forget(&copy, copy.data, copy.size);
+    vact_mapping_forget(&(vact_mapping){ 0 }, NULL, 0);
+    assert_memory_equal(file.data, text, sizeof text);
+    assert_memory_equal(copy.data, text, sizeof text);
+    vact_mapping_close(&file);
+    vact_mapping_close(&copy);
+    unlink(path);
+}
+
+/* Memory of no file, which is zero when it is read again, in place of one: it shows which pages are dropped. */
+static void test_only_pages_of_the_mapping_are_forgotten(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *data = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(data != MAP_FAILED);
+    memset(data, 'x', 4 * page);
+    const vact_mapping middle = { .data = data + page, .size = 2 * page, .from_file = true };
+    vact_mapping_forget(&middle, data, page);
+    vact_mapping_forget(&middle, data + 3 * page, page);
+    vact_mapping_forget(&middle, data, 4 * page);
+    vact_mapping_forget(&middle, data + page, 2 * page + 1);
+    vact_mapping_forget(&middle, data + page, SIZE_MAX);
+    vact_mapping_forget(&middle, data + page, 0);
+    for (size_t i = 0; i < 4 * page; i++)
+        assert_int_equal(data[i], 'x');
+    vact_mapping_forget(&middle, data + 2 * page + 7, 1);
+    for (size_t i = 0; i < 4 * page; i++)
+        assert_int_equal(data[i], i / page == 2 ? 0 : 'x');
+    munmap(data, 4 * page);
 }
 
 static void test_copy_outlives_the_files_bytes(void **state)
@@ -126,6 +169,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_is_seen_whole),
+        cmocka_unit_test(test_what_is_forgotten_is_read_again),
+        cmocka_unit_test(test_only_pages_of_the_mapping_are_forgotten),
         cmocka_unit_test(test_copy_outlives_the_files_bytes),
         cmocka_unit_test(test_a_copy_that_ends_early_is_eio),
         cmocka_unit_test(test_empty_file_is_empty),
