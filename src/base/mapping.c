@@ -118,15 +118,3 @@ void vact_mapping_close(vact_mapping *mapping)
         munmap((void *)(uintptr_t)mapping->data, mapping->size);
     *mapping = (vact_mapping){ 0 };
 }
-
-void vact_mapping_forget(const vact_mapping *mapping, const void *data, size_t size)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)mapping->data;
-    uintptr_t from = (uintptr_t)data, to = from + size;
-    if (!mapping->data || from < start || from > start + mapping->size || size > start + mapping->size - from)
-        return;
-    from = (from + page - 1) / page * page;
-    to = to / page * page;
-    if (to > from)
-        madvise((void *)from, to - from, MADV_DONTNEED);
-}

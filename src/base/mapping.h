@@ -21,8 +21,4 @@ vact_status vact_mapping_copy(vact_mapping *out, const char *path, size_t most, 
 void vact_mapping_forget(const vact_mapping *mapping, const void *data, size_t bytes);
 void vact_mapping_close(vact_mapping *mapping);
 
-/* Gives the memory of data[0..size) back; what is read there again comes from the file. Of a mapping that was opened,
- * not copied; bytes outside it are left alone. */
-void vact_mapping_forget(const vact_mapping *mapping, const void *data, size_t size);
-
 #endif
