@@ -122,7 +122,8 @@ static vact_status open_converted(quality *q, subject *s)
         return vact_fail(&q->err, VACT_EIO, "%s: cannot make a temporary folder in it: %s", vact_path_end(folder),
                          strerror(length >= (int)sizeof path ? ENAMETOOLONG : errno));
     snprintf(file, sizeof file, "%s/%s.gguf", path, s->row->name);
-    vact_status status = vact_quantize(q->options->model, file, (vact_dtype)s->row->stored, &q->err);
+    vact_status status = vact_quantize(q->options->model, file,
+                                       &(vact_quantize_options){ .type = (vact_dtype)s->row->stored }, NULL, &q->err);
     if (status == VACT_OK)
         status = vact_model_open(&s->own, file, NULL, &q->err);
     unlink(file);

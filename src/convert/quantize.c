@@ -1,43 +1,43 @@
-/* a checkpoint -> the same with some matrices of another type: keys, descriptions, then tensor after tensor */
+/* a checkpoint -> what each of its tensors is to be stored as -> the checkpoint written anew */
 #include "convert/quantize.h"
 
 #include "base/error.h"
+#include "convert/names.h"
+#include "convert/rewrite.h"
+#include "file/line.h"
 #include "policy/model.h"
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CHUNK = 1 << 14 }; /* values encoded at a time: whole blocks of any type */
-
 typedef struct quantizer {
-    const vact_model *model;
+    const vact_quantize_options *options;
     const vact_gguf *in;
     vact_arena arena;
-    bool *taken; /* [n_tensors]: those that change their type */
-    uint64_t n_taken;
-    vact_dtype type;
-    vact_encode_fn encode;
     vact_kernels kernels;
-    float *values, *again; /* [CHUNK]: as the file has them, and as the new one will give them back */
-    void *bytes;           /* [CHUNK] of the new type */
-    vact_gguf_writer *writer;
+    vact_names only, keep;
+    bool *fit;                   /* [n_tensors]: those that can be stored as the type */
+    const vact_gguf_tensor *one; /* the first of them */
+    uint32_t *types;             /* [n_tensors]: what they will be stored as */
+    uint64_t n_chosen, n_kept;   /* n_kept: would be chosen but for `keep` */
+    vact_quantize_report report;
     vact_error *err;
 } quantizer;
 
 /* ---- which ---- */
 
-/* Parts of names. VinRobotics/vla.cpp, scripts/quantize_gguf.py without --vision. */
-static const char *const kept[] = {
+/* Parts of names. VinRobotics/vla.cpp, scripts/quantize_gguf.py without --vision, in the version that leaves action
+ * experts (aex.) alone; older ones packed them. */
+static const char *const sensitive[] = {
     "token_embd", "tok_embd", "output.weight", "patch_embd", "norm",   "pos",       "embed",    "cls",
     "action",     "state",    "aex.",          "ah.",        "act.",   "octo.head", "dit",      "adaln",
     "ada_",       "time",     "vit",           "vision",     "vis.d.", "vis.s.",    "octo.obs", NULL,
 };
 
-static bool is_kept(const char *name)
+static bool is_sensitive(const char *name)
 {
-    for (int i = 0; kept[i]; i++)
-        if (strstr(name, kept[i]))
+    for (int i = 0; sensitive[i]; i++)
+        if (strstr(name, sensitive[i]))
             return true;
     return false;
 }
@@ -47,125 +47,127 @@ static bool is_float(uint32_t dtype)
     return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
 }
 
-static bool choose(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+static bool mark_fit(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
 {
     (void)table, (void)layer;
     quantizer *q = user;
+    const vact_dtype type = q->options->type;
     const vact_gguf_tensor *t = vact_gguf_find_tensor(q->in, name);
-    if (row->kind == VACT_ROW_MATRIX && t->n_dims == 2 && is_float(t->dtype) && !is_kept(name) &&
-        t->ne[0] % vact_dtype_get(q->type)->block == 0) {
-        q->taken[t - q->in->tensors] = true;
-        q->n_taken++;
-    }
+    q->fit[t - q->in->tensors] =
+        (row->kind == VACT_ROW_MATRIX || (row->kind == VACT_ROW_FLOAT_MATRIX && is_float((uint32_t)type))) &&
+        t->n_dims == 2 && q->kernels.decode[t->dtype] && t->ne[0] % vact_dtype_get(type)->block == 0;
     return true;
 }
 
-/* ---- writing ---- */
-
-static vact_status declare(quantizer *q)
+static vact_status choose_one(quantizer *q, uint64_t i)
 {
+    const vact_gguf_tensor *t = &q->in->tensors[i];
+    bool wanted = is_float(t->dtype) && !is_sensitive(t->name), kept = false;
     vact_status status = VACT_OK;
-    for (uint64_t i = 0; i < q->in->n_values && status == VACT_OK; i++)
-        if (strcmp(q->in->values[i].key, "general.alignment") != 0) /* the writer's own */
-            status = vact_gguf_put_value(q->writer, &q->in->values[i], q->err);
-    for (uint64_t i = 0; i < q->in->n_tensors && status == VACT_OK; i++) {
-        const vact_gguf_tensor *t = &q->in->tensors[i];
-        status = vact_gguf_put_tensor(q->writer, t->name, q->taken[i] ? (uint32_t)q->type : t->dtype, t->n_dims, t->ne,
-                                      q->err);
+    if (q->options->only)
+        status = vact_names_match(&q->only, t->name, &wanted, q->err);
+    if (status == VACT_OK && wanted)
+        status = vact_names_match(&q->keep, t->name, &kept, q->err);
+    q->types[i] = t->dtype;
+    if (status != VACT_OK || !wanted)
+        return status;
+    if (!q->fit[i]) {
+        if (q->options->only && !kept && q->report.n_unfit++ == 0)
+            vact_printable(q->report.unfit, sizeof q->report.unfit, t->name, strlen(t->name));
+        return VACT_OK;
     }
-    return status;
+    q->n_kept += kept;
+    q->n_chosen += !kept;
+    if (!kept)
+        q->types[i] = (uint32_t)q->options->type;
+    q->report.n_changed += q->types[i] != t->dtype;
+    return VACT_OK;
 }
 
-/* Value i of those from `at` on is lost, or the largest of its block, whose scale all of the block need. */
-static vact_status cannot_hold(const quantizer *q, const vact_gguf_tensor *t, uint64_t at, size_t i)
+static vact_status nothing_chosen(const quantizer *q)
 {
-    const size_t block = vact_dtype_get(q->type)->block, end = i - i % block + block;
-    size_t worst = i;
-    for (size_t j = i - i % block; j < end && isfinite(q->values[worst]); j++)
-        if (!(fabsf(q->values[j]) <= fabsf(q->values[worst])))
-            worst = j;
-    return vact_fail(q->err, VACT_EFORMAT, "%s: tensor %s: value %" PRIu64 " is %g, which %s cannot hold", q->in->path,
-                     t->name, at + worst, (double)q->values[worst], vact_dtype_get(q->type)->name);
+    char pattern[100], example[100];
+    const vact_dtype_info *type = vact_dtype_get(q->options->type);
+    if (q->n_kept > 0)
+        return vact_fail(q->err, VACT_EARG, "%s: the pattern \"%s\" keeps all %" PRIu64 " matrices to store as %s",
+                         q->in->path, vact_printable(pattern, sizeof pattern, q->keep.pattern, strlen(q->keep.pattern)),
+                         q->n_kept, type->name);
+    if (q->options->only && q->one)
+        return vact_fail(
+            q->err, VACT_EARG,
+            "%s: the pattern \"%s\" matches no matrix that can be stored as %s, expected one for names like "
+            "%s",
+            q->in->path, vact_printable(pattern, sizeof pattern, q->only.pattern, strlen(q->only.pattern)), type->name,
+            vact_printable(example, sizeof example, q->one->name, strlen(q->one->name)));
+    return vact_fail(
+        q->err, VACT_EMODEL,
+        "%s: has no matrix to store as %s, expected one in floating point with rows of whole blocks of %" PRIu32,
+        q->in->path, type->name, type->block);
 }
 
-static vact_status write_anew(quantizer *q, const vact_gguf_tensor *t)
+static vact_status choose(quantizer *q, const vact_model *model)
 {
-    const uint64_t count = t->ne[0] * t->ne[1];
+    const size_t n = (size_t)q->in->n_tensors;
+    q->fit = vact_arena_take(&q->arena, n, sizeof *q->fit);
+    q->types = vact_arena_take(&q->arena, n, sizeof *q->types);
+    if (!q->fit || !q->types)
+        return vact_fail(q->err, VACT_ENOMEM, "%s: out of memory", q->in->path);
+    vact_kernels_init(&q->kernels, VACT_ISA_SCALAR); /* asked which types it knows */
+    vact_schema_walk(&model->arch->schema, model->bound, mark_fit, q);
     vact_status status = VACT_OK;
-    for (uint64_t at = 0; at < count && status == VACT_OK; at += CHUNK) {
-        const size_t n = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
-        q->kernels.decode[t->dtype](q->values, t->data + vact_dtype_bytes(t->dtype, at), n);
-        q->encode(q->bytes, q->values, n);
-        q->kernels.decode[q->type](q->again, q->bytes, n);
-        for (size_t i = 0; i < n; i++)
-            if (!isfinite(q->values[i]) || !isfinite(q->again[i]))
-                return cannot_hold(q, t, at, i);
-        status = vact_gguf_write_data(q->writer, q->bytes, (size_t)vact_dtype_bytes(q->type, n), q->err);
+    for (uint64_t i = 0; i < n && status == VACT_OK; i++) {
+        if (q->fit[i] && !q->one)
+            q->one = &q->in->tensors[i];
+        status = choose_one(q, i);
     }
-    return status;
-}
-
-static vact_status write_tensors(quantizer *q)
-{
-    vact_status status = VACT_OK;
-    for (uint64_t i = 0; i < q->in->n_tensors && status == VACT_OK; i++) {
-        const vact_gguf_tensor *t = &q->in->tensors[i];
-        status = q->taken[i] ? write_anew(q, t) : vact_gguf_write_data(q->writer, t->data, t->bytes, q->err);
-    }
-    return status;
+    return status == VACT_OK && q->n_chosen == 0 ? nothing_chosen(q) : status;
 }
 
 /* ---- the whole ---- */
 
-static bool same_file(const char *a, const char *b)
+static vact_status write_out(quantizer *q, const char *out)
 {
-    struct stat sa, sb;
-    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
-static vact_status set_up(quantizer *q)
-{
-    q->taken = vact_arena_take(&q->arena, (size_t)q->in->n_tensors, sizeof *q->taken);
-    q->values = vact_arena_take(&q->arena, CHUNK, sizeof *q->values);
-    q->again = vact_arena_take(&q->arena, CHUNK, sizeof *q->again);
-    q->bytes = vact_arena_take(&q->arena, 1, (size_t)vact_dtype_bytes(q->type, CHUNK));
-    if (!q->taken || !q->values || !q->again || !q->bytes)
-        return vact_fail(q->err, VACT_ENOMEM, "%s: out of memory", q->in->path);
-    vact_kernels_init(&q->kernels, vact_cpu_isa());
-    vact_schema_walk(&q->model->arch->schema, q->model->bound, choose, q);
-    if (q->n_taken == 0)
-        return vact_fail(q->err, VACT_EMODEL,
-                         "%s: has no matrix to store as %s, expected one in floating point with "
-                         "rows of whole blocks of %" PRIu32,
-                         q->in->path, vact_dtype_get(q->type)->name, vact_dtype_get(q->type)->block);
+    struct stat st;
+    const vact_rewrite rewrite = {
+        .in = q->in,
+        .types = q->types,
+        .progress = q->options->progress,
+        .progress_user = q->options->progress_user,
+    };
+    const vact_status status = vact_rewrite_to(&rewrite, out, q->err);
+    if (status != VACT_OK)
+        return status;
+    q->report.n_tensors = q->in->n_tensors;
+    q->report.bytes_before = q->in->size;
+    q->report.bytes_after = stat(out, &st) == 0 ? (uint64_t)st.st_size : 0;
     return VACT_OK;
 }
 
-vact_status vact_quantize(const char *in, const char *out, vact_dtype type, vact_error *err)
+vact_status vact_quantize(const char *in, const char *out, const vact_quantize_options *options,
+                          vact_quantize_report *report, vact_error *err)
 {
     vact_model *model = NULL;
-    quantizer q = { .type = type, .encode = vact_dtype_encoder(type), .err = err };
+    quantizer q = { .options = options, .err = err };
     vact_error_clear(err);
-    if (!q.encode)
-        return vact_fail(err, VACT_EARG, "tensors cannot be stored as type %d, expected f32, f16, bf16, q8_0 or q4_0",
-                         (int)type);
-    if (same_file(in, out))
-        return vact_fail(err, VACT_EARG, "%s: is the file to read and to write, expected two", vact_path_end(in));
-    vact_status status = vact_model_open(&model, in, NULL, err);
+    vact_status status = vact_refuse_type((uint32_t)options->type, err);
+    if (status == VACT_OK)
+        status = vact_names_open(&q.only, options->only, err);
+    if (status == VACT_OK)
+        status = vact_names_open(&q.keep, options->keep, err);
+    if (status == VACT_OK)
+        status = vact_refuse_same_file(in, out, err);
+    if (status == VACT_OK)
+        status = vact_model_open(&model, in, NULL, err);
     if (status == VACT_OK) {
-        q.model = model;
         q.in = model->gguf;
-        status = set_up(&q);
+        status = choose(&q, model);
     }
     if (status == VACT_OK)
-        status = vact_gguf_writer_open(&q.writer, out, err);
-    if (status == VACT_OK)
-        status = declare(&q);
-    if (status == VACT_OK)
-        status = write_tensors(&q);
-    if (status == VACT_OK)
-        status = vact_gguf_writer_finish(q.writer, err);
-    vact_gguf_writer_close(&q.writer);
+        status = write_out(&q, out);
+    if (status == VACT_OK && report)
+        *report = q.report;
+    vact_names_close(&q.only);
+    vact_names_close(&q.keep);
     vact_arena_free(&q.arena);
     vact_model_close(&model);
     return status;

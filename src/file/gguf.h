@@ -124,6 +124,20 @@ typedef struct vact_gguf_texts {
 vact_gguf_texts vact_gguf_texts_begin(const vact_gguf_value *value);     /* a string or an array of strings */
 bool vact_gguf_texts_next(vact_gguf_texts *texts, vact_gguf_text *text); /* false, and no text, after the last */
 
+/* Whether a key is about the file's own layout, which a writer has its own of: general.alignment. */
+bool vact_gguf_is_layout(const char *key);
+
+/* Bytes of all elements as the file holds them. */
+uint64_t vact_gguf_value_bytes(const vact_gguf_value *value);
+/* Of the same type and to the byte the same; keys may differ. */
+bool vact_gguf_same_value(const vact_gguf_value *a, const vact_gguf_value *b);
+
+/* Values in a tensor. */
+uint64_t vact_gguf_count(const vact_gguf_tensor *tensor);
+
+/* "[rows, columns]": slowest first. 96 bytes hold any. */
+void vact_gguf_format_shape(const vact_gguf_tensor *tensor, char *out, size_t out_size);
+
 /* Any value as a person would write it, on one line cut to the buffer with "..." ("[3] 1, 2, 3",
  * "\"smolvla\""); unprintable bytes are escaped. */
 void vact_gguf_format_value(const vact_gguf_value *value, char *out, size_t out_size);
@@ -151,6 +165,8 @@ vact_status vact_gguf_put_array(vact_gguf_writer *w, const char *key, vact_gguf_
                                 uint64_t count, vact_error *err);
 vact_status vact_gguf_put_texts(vact_gguf_writer *w, const char *key, const vact_gguf_text *texts, uint64_t count,
                                 vact_error *err);
+/* Some of the puts above, by another's hand. */
+typedef vact_status (*vact_gguf_put_fn)(const void *user, vact_gguf_writer *w, vact_error *err);
 /* A value of another file, as it is there. */
 vact_status vact_gguf_put_value(vact_gguf_writer *w, const vact_gguf_value *value, vact_error *err);
 vact_status vact_gguf_put_tensor(vact_gguf_writer *w, const char *name, uint32_t dtype, uint32_t n_dims,
@@ -161,14 +177,5 @@ vact_status vact_gguf_write_data(vact_gguf_writer *w, const void *data, size_t s
 /* EARG if fewer bytes were written than declared. */
 vact_status vact_gguf_writer_finish(vact_gguf_writer *w, vact_error *err);
 void vact_gguf_writer_close(vact_gguf_writer **w); /* accepts NULL and a pointer to NULL */
-
-/* ---- copying ---- */
-
-/* Writes `in` to `path`, which may be the very file that `in` was read from: without the values whose key begins with
- * `dropped` and without general.alignment, with those that `put` declares (EARG for a key that is there already).
- * Tensors go from the mapping to the file and are never held in memory. */
-typedef vact_status (*vact_gguf_put_fn)(const void *user, vact_gguf_writer *w, vact_error *err);
-vact_status vact_gguf_copy(const vact_gguf *in, const char *path, const char *dropped, vact_gguf_put_fn put,
-                           const void *user, vact_error *err);
 
 #endif

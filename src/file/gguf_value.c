@@ -1,4 +1,4 @@
-/* checked values and tensors -> look-up by name; numbers, texts and lines for people */
+/* checked values and tensors -> look-up by name, sizes; numbers, texts and lines for people */
 #include "base/error.h"
 #include "file/gguf.h"
 #include "file/line.h"
@@ -100,6 +100,25 @@ vact_status vact_gguf_need(const vact_gguf *gguf, const char *key, vact_gguf_typ
     return VACT_OK;
 }
 
+/* ---- tensors ---- */
+
+uint64_t vact_gguf_count(const vact_gguf_tensor *tensor)
+{
+    return tensor->ne[0] * tensor->ne[1] * tensor->ne[2] * tensor->ne[3];
+}
+
+void vact_gguf_format_shape(const vact_gguf_tensor *tensor, char *out, size_t out_size)
+{
+    char piece[32];
+    vact_line line;
+    vact_line_begin(&line, out, out_size);
+    for (uint32_t d = tensor->n_dims; d-- > 0;) {
+        snprintf(piece, sizeof piece, "%s%" PRIu64 "%s", d + 1 == tensor->n_dims ? "[" : ", ", tensor->ne[d],
+                 d == 0 ? "]" : "");
+        vact_line_put(&line, piece);
+    }
+}
+
 /* ---- values ---- */
 
 static const char *const names[VACT_GGUF_TYPE_END] = {
@@ -122,6 +141,29 @@ uint64_t vact_gguf_type_bytes(vact_gguf_type type)
         [VACT_GGUF_U64] = 8, [VACT_GGUF_I64] = 8, [VACT_GGUF_F64] = 8, [VACT_GGUF_STRING] = 8,
     };
     return (uint32_t)type < VACT_GGUF_TYPE_END ? bytes[type] : 0;
+}
+
+bool vact_gguf_is_layout(const char *key)
+{
+    return strcmp(key, "general.alignment") == 0;
+}
+
+uint64_t vact_gguf_value_bytes(const vact_gguf_value *value)
+{
+    if (value->element != VACT_GGUF_STRING)
+        return value->count * vact_gguf_type_bytes(value->element);
+    vact_gguf_text text;
+    vact_gguf_texts texts = vact_gguf_texts_begin(value);
+    while (vact_gguf_texts_next(&texts, &text))
+        continue;
+    return (uint64_t)(texts.at - value->data);
+}
+
+bool vact_gguf_same_value(const vact_gguf_value *a, const vact_gguf_value *b)
+{
+    const uint64_t bytes = vact_gguf_value_bytes(a);
+    return a->type == b->type && a->element == b->element && a->count == b->count &&
+           bytes == vact_gguf_value_bytes(b) && memcmp(a->data, b->data, bytes) == 0;
 }
 
 /* The file gives no alignment to values, so each is copied out. */

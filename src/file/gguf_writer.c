@@ -141,7 +141,7 @@ static vact_status put_key(vact_gguf_writer *w, const char *key, vact_gguf_type 
     const vact_status status = add_name(w, &w->keys, "key", key, err);
     if (status != VACT_OK)
         return status;
-    if (strcmp(key, "general.alignment") == 0)
+    if (vact_gguf_is_layout(key))
         return refuse(w, err, "key", key, "found by name, expected none: the writer aligns to %d", ALIGNMENT);
     w->n_values++;
     return append_text(&w->values, key, strlen(key)) && append_u32(&w->values, (uint32_t)type) ? VACT_OK
@@ -225,18 +225,6 @@ vact_status vact_gguf_put_texts(vact_gguf_writer *w, const char *key, const vact
     return VACT_OK;
 }
 
-/* Bytes of all elements as the file holds them. */
-static uint64_t value_bytes(const vact_gguf_value *value)
-{
-    if (value->element != VACT_GGUF_STRING)
-        return value->count * vact_gguf_type_bytes(value->element);
-    vact_gguf_text text;
-    vact_gguf_texts texts = vact_gguf_texts_begin(value);
-    while (vact_gguf_texts_next(&texts, &text))
-        continue;
-    return (uint64_t)(texts.at - value->data);
-}
-
 vact_status vact_gguf_put_value(vact_gguf_writer *w, const vact_gguf_value *value, vact_error *err)
 {
     const vact_status status = value->type == VACT_GGUF_ARRAY
@@ -244,7 +232,7 @@ vact_status vact_gguf_put_value(vact_gguf_writer *w, const vact_gguf_value *valu
                                    : put_key(w, value->key, value->type, err);
     if (status != VACT_OK)
         return status;
-    return append(&w->values, value->data, value_bytes(value)) ? VACT_OK : no_memory(w, err);
+    return append(&w->values, value->data, vact_gguf_value_bytes(value)) ? VACT_OK : no_memory(w, err);
 }
 
 static uint64_t padding(uint64_t size)

@@ -322,7 +322,8 @@ static void prepare(vact_run *r, const void *model, void *memory, const vact_lim
     const size_t mark = vact_mark(r);
     const vact_buf embedded = vact_tmp(r, steps, c->expert);
     for (int32_t i = 0; i < steps; i++)
-        time_embedding(c, c->time_f32 ? (double)(float)(1 + i * (-1.0 / steps)) : limits->times[i], emb + i * c->expert);
+        time_embedding(c, c->time_f32 ? (double)(float)(1 + i * (-1.0 / steps)) : limits->times[i],
+                       emb + i * c->expert);
     vact_upload(r, embedded, emb);
     vact_site(r, .x = embedded, .out = { { s->time, &time } });
     vact_release(r, mark);

@@ -34,7 +34,7 @@ static vact_gguf *open_gguf(const char *file)
 static void quantize(const char *in, const char *out, vact_dtype type)
 {
     vact_error err = { 0 };
-    if (vact_quantize(in, out, type, &err) != VACT_OK)
+    if (vact_quantize(in, out, &(vact_quantize_options){ .type = type }, NULL, &err) != VACT_OK)
         fail_msg("%s", err.text);
 }
 
@@ -172,6 +172,119 @@ static void test_the_demos_policy_is_the_other_programs(void **state)
     free(all);
 }
 
+/* ---- patterns ---- */
+
+static double last_done;
+
+static void hear(void *user, double done)
+{
+    (void)user;
+    assert_true(done > last_done && done <= 1);
+    last_done = done;
+}
+
+/* What of `from` `only` and `keep` leave to change, in a report too; the rest is as it was. */
+static vact_gguf *quantize_some(const char *from, vact_dtype type, const char *only, const char *keep,
+                                vact_quantize_report *report)
+{
+    const vact_quantize_options options = { .type = type, .only = only, .keep = keep, .progress = hear };
+    vact_error err = { 0 };
+    last_done = 0;
+    if (vact_quantize(from, made, &options, report, &err) != VACT_OK)
+        fail_msg("%s", err.text);
+    assert_true(last_done == 1);
+    vact_gguf *in = open_gguf(from), *out = open_gguf(made);
+    uint64_t changed = 0;
+    check_values(in, out);
+    assert_int_equal(in->n_tensors, out->n_tensors);
+    for (uint64_t i = 0; i < in->n_tensors; i++) {
+        const vact_gguf_tensor *a = &in->tensors[i], *b = &out->tensors[i];
+        assert_string_equal(a->name, b->name);
+        assert_memory_equal(a->ne, b->ne, sizeof a->ne);
+        if (a->dtype == b->dtype)
+            check_same_tensor(a, b);
+        else
+            assert_int_equal(b->dtype, type);
+        changed += a->dtype != b->dtype;
+    }
+    assert_int_equal(report->n_changed, changed);
+    assert_int_equal(report->n_tensors, in->n_tensors);
+    assert_int_equal(report->bytes_before, in->size);
+    assert_int_equal(report->bytes_after, out->size);
+    vact_gguf_close(&in);
+    assert_int_equal(unlink(made), 0);
+    return out;
+}
+
+static void check_hash(const vact_gguf *gguf, const char *name, uint64_t want)
+{
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(gguf, name);
+    assert_non_null(t);
+    if (fnv1a64(t->data, t->bytes) != want)
+        fail_msg("tensor %s differs", name);
+}
+
+/* The file has attn_o of four language, four expert and two vision layers, the latter with a bias. */
+static void test_patterns_say_which(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *only, *keep;
+        int changed, unfit;
+        const char *first;
+    } cases[] = {
+        { "attn_o", NULL, 10, 2, "vit.blk.0.attn_o.bias" },
+        { "attn_o", "^vit", 8, 0, "" },
+        { "^(vlm|vit)\\.blk\\.[01].*\\.attn_o\\.weight$", NULL, 4, 0, "" },
+        { "attn_o|token_embd", "b$|attn_o.b", 10, 1, "token_embd.weight" },
+        { NULL, "vlm.blk.[12]", 3, 0, "" },
+        { NULL, "nothing like it", 5, 0, "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vact_quantize_report report = { 0 };
+        vact_gguf *out = quantize_some(path, VACT_DTYPE_Q8_0, cases[i].only, cases[i].keep, &report);
+        assert_int_equal(report.n_changed, cases[i].changed);
+        assert_int_equal(report.n_unfit, cases[i].unfit);
+        if (cases[i].unfit > 0)
+            assert_string_equal(report.unfit, cases[i].first);
+        const vact_gguf_tensor *vision = vact_gguf_find_tensor(out, "vit.blk.1.attn_o.weight");
+        if (vision->dtype == VACT_DTYPE_Q8_0)
+            check_hash(out, vision->name, 0x574cb703ea0eb8cd);
+        assert_int_equal(vision->dtype == VACT_DTYPE_Q8_0, i == 0 || i == 2 || i == 3);
+        check_hash(out, packed[1].name, packed[1].hashes[2]);
+        vact_gguf_close(&out);
+    }
+}
+
+/* The time embedding's matrix is read in parts that may cut blocks. */
+static void test_what_is_read_as_floats_stays_floats(void **state)
+{
+    (void)state;
+    vact_quantize_report report = { 0 };
+    static const char demo[] = TEST_DATA "/../../examples/demo/tabletop.gguf";
+    vact_gguf_close(&(vact_gguf *){ quantize_some(demo, VACT_DTYPE_Q8_0, "mlp_(in|out).weight", NULL, &report) });
+    assert_int_equal(report.n_changed, 1);
+    assert_int_equal(report.n_unfit, 1);
+    assert_string_equal(report.unfit, "action_time_mlp_in.weight");
+    vact_gguf_close(&(vact_gguf *){ quantize_some(demo, VACT_DTYPE_F16, "mlp_(in|out).weight", NULL, &report) });
+    assert_int_equal(report.n_changed, 2);
+    assert_int_equal(report.n_unfit, 0);
+}
+
+/* Only where a pattern names them; the hashes are of gguf.quants.quantize(gguf.quants.dequantize(...)). */
+static void test_codes_are_rounded_from_codes_only_by_name(void **state)
+{
+    (void)state;
+    vact_quantize_report report = { 0 };
+    quantize(path, other, VACT_DTYPE_Q8_0);
+    vact_gguf *out = quantize_some(other, VACT_DTYPE_Q4_0, "mm.fc|vlm.blk.3.attn_o", NULL, &report);
+    assert_int_equal(report.n_changed, 2);
+    check_hash(out, "mm.fc.weight", 0x321d21b52dd94f26);
+    check_hash(out, "vlm.blk.3.attn_o.weight", 0xb6047a439db32220);
+    vact_gguf_close(&out);
+    assert_int_equal(unlink(other), 0);
+}
+
 /* ---- what it predicts ---- */
 
 enum { ACTIONS = 30 };
@@ -224,13 +337,42 @@ static void test_the_result_predicts(void **state)
 
 /* ---- what is refused ---- */
 
-static void check_refused(const char *in, const char *out, uint32_t type, vact_status code, const char *text)
+static void check_options_refused(const char *in, const char *out, const vact_quantize_options *options,
+                                  vact_status code, const char *text)
 {
     vact_error err = { 0 };
-    assert_int_equal(vact_quantize(in, out, (vact_dtype)type, &err), code);
+    assert_int_equal(vact_quantize(in, out, options, NULL, &err), code);
     if (!strstr(err.text, text))
         fail_msg("found \"%s\", expected \"%s\"", err.text, text);
     assert_int_not_equal(access(made, F_OK), 0);
+}
+
+static void check_refused(const char *in, const char *out, uint32_t type, vact_status code, const char *text)
+{
+    check_options_refused(in, out, &(vact_quantize_options){ .type = (vact_dtype)type }, code, text);
+}
+
+static void check_pattern_refused(const char *only, const char *keep, const char *text)
+{
+    check_options_refused(path, made, &(vact_quantize_options){ .type = VACT_DTYPE_Q8_0, .only = only, .keep = keep },
+                          VACT_EARG, text);
+}
+
+static void test_patterns_that_do_not_work_are_refused(void **state)
+{
+    (void)state;
+    check_pattern_refused(
+        "vlm.(blk", NULL,
+        "the pattern \"vlm.(blk\" is no regular expression: missing closing parenthesis at its byte 8");
+    check_pattern_refused(NULL, "a**+[", "the pattern \"a**+[\" is no regular expression: ");
+    check_pattern_refused("(?:(?:v|v.|.)+)+$x", NULL,
+                          "the pattern \"(?:(?:v|v.|.)+)+$x\" takes too long to search the name");
+    check_pattern_refused(
+        "norm", NULL,
+        "tiny.gguf: the pattern \"norm\" matches no matrix that can be stored as q8_0, expected one for "
+        "names like vit.");
+    check_pattern_refused(NULL, ".", "tiny.gguf: the pattern \".\" keeps all 5 matrices to store as q8_0");
+    check_pattern_refused("attn_o", "attn", "the pattern \"attn\" keeps all 10 matrices to store as q8_0");
 }
 
 static void test_the_file_to_read_is_not_written(void **state)
@@ -254,7 +396,7 @@ static void test_files_and_types_that_do_not_work_are_refused(void **state)
     check_refused(missing, made, VACT_DTYPE_Q8_0, VACT_EIO, "no/made.gguf");
     check_refused(path, missing, VACT_DTYPE_Q8_0, VACT_EIO, "no/made.gguf");
     check_refused(path, folder, VACT_DTYPE_Q8_0, VACT_EIO, "is a directory");
-    check_refused(path, made, 3, VACT_EARG, "as type 3, expected f32, f16, bf16, q8_0 or q4_0");
+    check_refused(path, made, 3, VACT_EARG, "as q4_1, expected f32, f16, bf16, q8_0 or q4_0");
     check_refused(path, made, 1000, VACT_EARG, "as type 1000");
 }
 
@@ -281,7 +423,7 @@ static void test_values_that_a_type_cannot_hold_are_refused(void **state)
         { 1e7, VACT_DTYPE_Q8_0, "value 0 is 1e+07, which q8_0 cannot hold" },
         { 1e7, VACT_DTYPE_Q4_0, "value 0 is 1e+07, which q4_0 cannot hold" },
         { 3.4028e38, VACT_DTYPE_BF16, "value 0 is 3.4028e+38, which bf16 cannot hold" },
-        { (double)NAN, VACT_DTYPE_F32, "value 0 is nan, which f32 cannot hold" },
+        { (double)NAN, VACT_DTYPE_BF16, "value 0 is nan, which bf16 cannot hold" },
         { (double)NAN, VACT_DTYPE_Q8_0, "value 0 is nan, which q8_0 cannot hold" },
         { (double)-INFINITY, VACT_DTYPE_Q4_0, "value 0 is -inf, which q4_0 cannot hold" },
     };
@@ -305,7 +447,11 @@ int main(void)
         cmocka_unit_test(test_matrices_are_the_other_programs_and_the_rest_is_as_it_was),
         cmocka_unit_test(test_the_type_that_they_have_gives_the_same_file),
         cmocka_unit_test(test_the_demos_policy_is_the_other_programs),
+        cmocka_unit_test(test_patterns_say_which),
+        cmocka_unit_test(test_what_is_read_as_floats_stays_floats),
+        cmocka_unit_test(test_codes_are_rounded_from_codes_only_by_name),
         cmocka_unit_test(test_the_result_predicts),
+        cmocka_unit_test(test_patterns_that_do_not_work_are_refused),
         cmocka_unit_test(test_the_file_to_read_is_not_written),
         cmocka_unit_test(test_files_and_types_that_do_not_work_are_refused),
         cmocka_unit_test(test_what_is_quantized_stays_as_it_is),

@@ -19,6 +19,7 @@
  *     head_dim, heads that don't divide,
  *     num_steps too large                     aborts at predict   refusals
  *   chunk_size 0                              no actions          refusals */
+#include "convert/rewrite.h"
 #include "models/golden.h"
 #include "models/rewrite.h"
 
@@ -306,8 +307,9 @@ static void test_a_key_of_any_other_type_is_refused(void **state)
             char text[400];
             if (type == keys[i].right)
                 continue;
-            assert_int_equal(
-                vact_gguf_copy(gguf, EDIT, keys[i].key, put_retyped, &(retyped){ keys[i].key, type }, &err), VACT_OK);
+            const retyped user = { keys[i].key, type };
+            const vact_rewrite rewrite = { .in = gguf, .dropped = keys[i].key, .put = put_retyped, .user = &user };
+            assert_int_equal(vact_rewrite_to(&rewrite, EDIT, &err), VACT_OK);
             snprintf(text, sizeof text, "%s: key %s has type %s, expected %s", EDIT, keys[i].key,
                      vact_gguf_type_name(type), vact_gguf_type_name(keys[i].right));
             assert_refused(EDIT, VACT_EFORMAT, text);

@@ -125,7 +125,8 @@ static void listen(void *user, const char *name, const float *values, int32_t ro
     listener *l = user;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (strcmp(name, stages[i].name) == 0) {
-            compare(name, json_object_get(json_object_get(l->g, stages[i].golden), stages[i].layer), values, rows * cols);
+            compare(name, json_object_get(json_object_get(l->g, stages[i].golden), stages[i].layer), values,
+                    rows * cols);
             l->compared++;
         }
     if (strcmp(name, "vision.out") == 0) {

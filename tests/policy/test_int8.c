@@ -26,7 +26,7 @@ static json_t *golden;
 static vact_model *open_quantized(const char *in, vact_dtype type)
 {
     vact_error err = { 0 };
-    if (vact_quantize(in, MADE, type, &err) != VACT_OK)
+    if (vact_quantize(in, MADE, &(vact_quantize_options){ .type = type }, NULL, &err) != VACT_OK)
         fail_msg("%s", err.text);
     return golden_open(MADE);
 }

@@ -1,6 +1,10 @@
 /* Memory that runs out at any allocation: one line, nothing lost, and the same call right after succeeds. */
 #include "allocations.h"
 #include "base/error.h"
+#include "convert/diff.h"
+#include "convert/merge.h"
+#include "convert/quantize.h"
+#include "convert/rewrite.h"
 #include "kernels/kernels.h"
 #include "models/golden.h"
 #include "models/registry.h"
@@ -19,6 +23,7 @@
 
 #define TINY    "test_no_memory_tiny.gguf"
 #define WRITTEN "test_no_memory_written.gguf"
+#define OTHER   "test_no_memory_other.gguf"
 #define SPOKEN  "test_no_memory_spoken.gguf" /* with a tokenizer and names of cameras */
 
 /* ---- operations ---- */
@@ -197,9 +202,62 @@ static vact_status copy_checkpoint(double *answer, vact_error *err)
     vact_gguf *gguf = NULL;
     vact_status status = vact_gguf_open(&gguf, TINY, err);
     if (status == VACT_OK)
-        status = vact_gguf_copy(gguf, WRITTEN, "none", put_of_every_kind, &text, err);
+        status = vact_rewrite_to(&(vact_rewrite){ .in = gguf, .put = put_of_every_kind, .user = &text }, WRITTEN, err);
     vact_gguf_close(&gguf);
     *answer = status == VACT_OK ? unlink(WRITTEN) : access(WRITTEN, F_OK);
+    return status;
+}
+
+static vact_status quantize_checkpoint(double *answer, vact_error *err)
+{
+    const vact_quantize_options options = { .type = VACT_DTYPE_Q8_0, .only = "attn_o", .keep = "vit" };
+    vact_quantize_report report = { 0 };
+    const vact_status status = vact_quantize(TINY, WRITTEN, &options, &report, err);
+    *answer = (double)report.n_changed + (status == VACT_OK ? unlink(WRITTEN) : access(WRITTEN, F_OK));
+    return status;
+}
+
+/* With what has nothing in common with it. */
+static vact_status merge_files(double *answer, vact_error *err)
+{
+    vact_gguf_writer *w = NULL;
+    vact_merge_report report = { 0 };
+    vact_status status = vact_gguf_writer_open(&w, OTHER, err);
+    if (status == VACT_OK)
+        status = vact_gguf_put_text(w, "other", "text", err);
+    if (status == VACT_OK)
+        status = vact_gguf_writer_finish(w, err);
+    vact_gguf_writer_close(&w);
+    if (status == VACT_OK)
+        status = vact_merge(TINY, OTHER, WRITTEN, &(vact_merge_options){ 0 }, &report, err);
+    *answer = (double)report.n_values + (status == VACT_OK ? unlink(WRITTEN) : access(WRITTEN, F_OK));
+    unlink(OTHER);
+    return status;
+}
+
+static void hear_key(void *user, const vact_diff_key *key)
+{
+    (void)user, (void)key;
+}
+
+static void hear_tensor(void *user, const vact_diff_tensor *tensor)
+{
+    (void)user, (void)tensor;
+}
+
+static vact_status compare_files(double *answer, vact_error *err)
+{
+    const vact_diff_listener listener = { .key = hear_key, .tensor = hear_tensor };
+    vact_diff_summary summary = { 0 };
+    vact_gguf *a = NULL, *b = NULL;
+    vact_status status = vact_gguf_open(&a, TINY, err);
+    if (status == VACT_OK)
+        status = vact_gguf_open(&b, SPOKEN, err);
+    if (status == VACT_OK)
+        status = vact_diff(a, b, &listener, &summary, err);
+    *answer = (double)summary.n_keys_different;
+    vact_gguf_close(&a);
+    vact_gguf_close(&b);
     return status;
 }
 
@@ -237,7 +295,7 @@ static vact_status embed_tokenizer(const char *to, vact_error *err)
     vact_gguf *gguf = NULL;
     vact_status status = vact_gguf_open(&gguf, TINY, err);
     if (status == VACT_OK)
-        status = vact_gguf_copy(gguf, to, "tokenizer.ggml.", put_tokenizer, tokenizer, err);
+        status = vact_rewrite_to(&(vact_rewrite){ .in = gguf, .put = put_tokenizer, .user = tokenizer }, to, err);
     vact_gguf_close(&gguf);
     return status;
 }
@@ -322,6 +380,14 @@ static void test_writing_files(void **state)
     (void)state;
     memory_check(write_checkpoint);
     memory_check(copy_checkpoint);
+    memory_check(quantize_checkpoint);
+    memory_check(merge_files);
+}
+
+static void test_comparing_files(void **state)
+{
+    (void)state;
+    memory_check(compare_files);
 }
 
 static void test_inspecting(void **state)
@@ -375,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_predicting),
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_writing_files),
+        cmocka_unit_test(test_comparing_files),
         cmocka_unit_test(test_inspecting),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_everything_is_freed),

@@ -1,5 +1,6 @@
 /* What a robot gives: an instruction in words, camera pictures of any size, views by name. On SmolVLA's tiny synthetic
  * checkpoint with a part of SmolLM2's vocabulary (tests/data/tokenizers). */
+#include "convert/rewrite.h"
 #include "file/gguf.h"
 #include "image/image.h"
 #include "models/golden.h"
@@ -52,7 +53,8 @@ static int set_up(void **state)
         wrist[i] = (uint8_t)(i * 31);
     golden_model("smolvla", "tiny", TINY);
     if (vact_gguf_open(&gguf, TINY, &err) != VACT_OK ||
-        vact_gguf_copy(gguf, CAMERAS, "vact.", put_cameras, NULL, &err) != VACT_OK)
+        vact_rewrite_to(&(vact_rewrite){ .in = gguf, .dropped = "vact.", .put = put_cameras }, CAMERAS, &err) !=
+            VACT_OK)
         fail_msg("%s", err.text);
     vact_gguf_close(&gguf);
     const vact_settings settings = { .threads = 1, .tokenizer = TOKENIZER };
@@ -324,7 +326,8 @@ static void test_a_wrong_camera_key_is_refused(void **state)
         vact_error err;
         char want[200];
         assert_int_equal(vact_gguf_open(&gguf, TINY, &err), VACT_OK);
-        assert_int_equal(vact_gguf_copy(gguf, "wrong.gguf", "vact.", put_key, &keys[i], &err), VACT_OK);
+        const vact_rewrite rewrite = { .in = gguf, .dropped = "vact.", .put = put_key, .user = &keys[i] };
+        assert_int_equal(vact_rewrite_to(&rewrite, "wrong.gguf", &err), VACT_OK);
         vact_gguf_close(&gguf);
         assert_int_equal(vact_model_open(&none, "wrong.gguf", NULL, &err), VACT_EFORMAT);
         snprintf(want, sizeof want, "wrong.gguf: %s", keys[i].text);
