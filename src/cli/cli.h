@@ -99,6 +99,9 @@ void cli_listen(cli_model_options *options);
 /* The whole of a file or, for "-", of standard input; at most 512 MiB. NULL after a complaint. */
 char *cli_read(const char *path, vact_arena *arena, size_t *length);
 
+/* CLI_FAILED after a complaint: not all that was printed has reached standard output. */
+int cli_flush(void);
+
 /* ---- progress ---- */
 
 /* A bar on stderr, once a second has passed and if stderr is a terminal. */
@@ -113,7 +116,8 @@ void cli_progress_end(cli_progress *progress);
 
 /* ---- subcommands ---- */
 
-extern const cli_command cli_run, cli_demo, cli_bench, cli_inspect, cli_synth, cli_tokenize;
+extern const cli_command cli_run, cli_demo, cli_bench, cli_inspect, cli_synth, cli_quantize, cli_merge, cli_diff,
+    cli_tokenize;
 
 /* What inspect does with --embed-tokenizer; the exit code. */
 int cli_embed_tokenizer(const char *in, const char *tokenizer_path, const char *out);

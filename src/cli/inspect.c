@@ -26,16 +26,10 @@ static void print_tensors(const vact_gguf *gguf)
     for (uint64_t i = 0; i < gguf->n_tensors; i++) {
         const vact_gguf_tensor *t = &gguf->tensors[i];
         char shape[96], name[200];
-        size_t used = 0;
-        uint64_t count = 1;
-        for (uint32_t d = t->n_dims; d-- > 0;) {
-            used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%llu", used ? ", " : "",
-                                     (unsigned long long)t->ne[d]);
-            count *= t->ne[d];
-        }
-        printf("    %-44s %-8s [%s]\n", vact_printable(name, sizeof name, t->name, strlen(t->name)),
+        vact_gguf_format_shape(t, shape, sizeof shape);
+        printf("    %-44s %-8s %s\n", vact_printable(name, sizeof name, t->name, strlen(t->name)),
                vact_dtype_get(t->dtype)->name, shape);
-        values += count;
+        values += vact_gguf_count(t);
         bytes += t->bytes;
     }
     printf("\n%llu values in %llu bytes of tensors\n", (unsigned long long)values, (unsigned long long)bytes);

@@ -60,6 +60,11 @@ char *cli_read(const char *path, vact_arena *arena, size_t *length)
     return kept;
 }
 
+int cli_flush(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? CLI_OK : cli_fail("standard output: cannot write all of it");
+}
+
 cli_progress cli_progress_start(const char *label)
 {
     return (cli_progress){ label, vact_clock_ms(), 0 };

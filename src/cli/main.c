@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_demo, &cli_run, &cli_bench, &cli_inspect, &cli_synth, &cli_tokenize
+    &cli_demo, &cli_run, &cli_bench, &cli_inspect, &cli_synth, &cli_quantize, &cli_merge, &cli_diff, &cli_tokenize,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -66,7 +66,5 @@ int main(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit: writing fails, says so and leaves nothing behind */
     const int code = dispatch(argc, argv);
-    if (code != CLI_OK || (fflush(stdout) == 0 && !ferror(stdout)))
-        return code;
-    return cli_fail("standard output: cannot write all of it");
+    return code == CLI_OK ? cli_flush() : code;
 }

@@ -8,7 +8,7 @@ expect 0 "$vact" --version
 prints '^vact [0-9]'
 expect 0 "$vact" --help
 prints '^    run '
-for command in demo run bench inspect synth tokenize; do
+for command in demo run bench inspect synth quantize merge diff tokenize; do
     expect 0 "$vact" $command --help
     prints "^usage: vact $command"
     expect 0 "$vact" help $command
