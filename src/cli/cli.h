@@ -116,8 +116,8 @@ void cli_progress_end(cli_progress *progress);
 
 /* ---- subcommands ---- */
 
-extern const cli_command cli_run, cli_demo, cli_bench, cli_inspect, cli_synth, cli_quantize, cli_merge, cli_diff,
-    cli_tokenize;
+extern const cli_command cli_run, cli_demo, cli_bench, cli_inspect, cli_synth, cli_convert, cli_quantize, cli_merge,
+    cli_diff, cli_tokenize;
 
 /* What inspect does with --embed-tokenizer; the exit code. */
 int cli_embed_tokenizer(const char *in, const char *tokenizer_path, const char *out);

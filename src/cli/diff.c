@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "file/json.h"
 #include "file/line.h"
+#include "origin/origin.h"
 #include <math.h>
 #include <string.h>
 
@@ -198,9 +199,9 @@ static int diff(const char *const paths[2], report *r)
     const vact_diff_listener listener = {
         .key = on_key, .tensor = on_tensor, .user = r, .progress = cli_progress_update, .progress_user = &r->progress
     };
-    vact_status status = vact_gguf_open(&files[0], paths[0], &err);
+    vact_status status = vact_checkpoint_open(&files[0], paths[0], &err);
     if (status == VACT_OK)
-        status = vact_gguf_open(&files[1], paths[1], &err);
+        status = vact_checkpoint_open(&files[1], paths[1], &err);
     if (status == VACT_OK)
         status = vact_diff(files[0], files[1], &listener, &summary, &err);
     vact_gguf_close(&files[0]);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_demo, &cli_run, &cli_bench, &cli_inspect, &cli_synth, &cli_quantize, &cli_merge, &cli_diff, &cli_tokenize,
+    &cli_demo,    &cli_run,      &cli_bench, &cli_inspect, &cli_synth,
+    &cli_convert, &cli_quantize, &cli_merge, &cli_diff,    &cli_tokenize,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

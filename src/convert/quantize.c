@@ -34,12 +34,12 @@ static const char *const sensitive[] = {
     "ada_",       "time",     "vit",           "vision",     "vis.d.", "vis.s.",    "octo.obs", NULL,
 };
 
-static bool is_sensitive(const char *name)
+bool vact_quantize_rule(const vact_gguf_tensor *tensor)
 {
     for (int i = 0; sensitive[i]; i++)
-        if (strstr(name, sensitive[i]))
-            return true;
-    return false;
+        if (strstr(tensor->name, sensitive[i]))
+            return false;
+    return true;
 }
 
 static bool is_float(uint32_t dtype)
@@ -47,22 +47,25 @@ static bool is_float(uint32_t dtype)
     return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
 }
 
+bool vact_quantize_fits(const vact_gguf_tensor *tensor, const vact_row *row, vact_dtype type)
+{
+    return (row->kind == VACT_ROW_MATRIX || (row->kind == VACT_ROW_FLOAT_MATRIX && is_float((uint32_t)type))) &&
+           tensor->n_dims == 2 && tensor->ne[0] % vact_dtype_get(type)->block == 0;
+}
+
 static bool mark_fit(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
 {
     (void)table, (void)layer;
     quantizer *q = user;
-    const vact_dtype type = q->options->type;
     const vact_gguf_tensor *t = vact_gguf_find_tensor(q->in, name);
-    q->fit[t - q->in->tensors] =
-        (row->kind == VACT_ROW_MATRIX || (row->kind == VACT_ROW_FLOAT_MATRIX && is_float((uint32_t)type))) &&
-        t->n_dims == 2 && q->kernels.decode[t->dtype] && t->ne[0] % vact_dtype_get(type)->block == 0;
+    q->fit[t - q->in->tensors] = q->kernels.decode[t->dtype] && vact_quantize_fits(t, row, q->options->type);
     return true;
 }
 
 static vact_status choose_one(quantizer *q, uint64_t i)
 {
     const vact_gguf_tensor *t = &q->in->tensors[i];
-    bool wanted = is_float(t->dtype) && !is_sensitive(t->name), kept = false;
+    bool wanted = is_float(t->dtype) && vact_quantize_rule(t), kept = false;
     vact_status status = VACT_OK;
     if (q->options->only)
         status = vact_names_match(&q->only, t->name, &wanted, q->err);
@@ -158,6 +161,9 @@ vact_status vact_quantize(const char *in, const char *out, const vact_quantize_o
         status = vact_refuse_same_file(in, out, err);
     if (status == VACT_OK)
         status = vact_model_open(&model, in, NULL, err);
+    if (status == VACT_OK && !model->gguf->version)
+        status = vact_fail(err, VACT_EARG, "%s: is a directory, expected a GGUF file, which vact convert makes",
+                           model->gguf->path);
     if (status == VACT_OK) {
         q.in = model->gguf;
         status = choose(&q, model);

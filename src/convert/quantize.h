@@ -3,6 +3,7 @@
 #define VACT_CONVERT_QUANTIZE_H
 
 #include "file/dtype.h"
+#include "tensor/schema.h"
 #include "vact.h"
 
 typedef struct vact_quantize_options {
@@ -33,5 +34,9 @@ typedef struct vact_quantize_report {
  * with. */
 vact_status vact_quantize(const char *in, const char *out, const vact_quantize_options *options,
                           vact_quantize_report *report, vact_error *err);
+
+/* Whether a tensor that a row of the tables describes can be stored as the type, and whether the rule would. */
+bool vact_quantize_fits(const vact_gguf_tensor *tensor, const vact_row *row, vact_dtype type);
+bool vact_quantize_rule(const vact_gguf_tensor *tensor);
 
 #endif

@@ -1,0 +1,102 @@
+#include "convert/convert.h"
+
+#include "base/error.h"
+#include "convert/quantize.h"
+#include "convert/rewrite.h"
+#include "policy/model.h"
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct choosing {
+    const vact_model *model;
+    vact_dtype type;
+    uint32_t *types;
+} choosing;
+
+/* What a published file stores it as, which is what the tables make up. */
+static bool choose(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
+{
+    (void)table, (void)layer;
+    const choosing *c = user;
+    const vact_gguf *in = c->model->gguf;
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(in, name);
+    const bool blocks = vact_dtype_get(c->type)->block > 1;
+    uint32_t *type = &c->types[t - in->tensors];
+    *type = c->type == VACT_DTYPE_F32 ? VACT_DTYPE_F32 : (uint32_t)row->made.dtype;
+    if (blocks && vact_quantize_rule(t) && vact_quantize_fits(t, row, c->type))
+        *type = (uint32_t)c->type;
+    return true;
+}
+
+static vact_status put_tokenizer(const void *model, vact_gguf_writer *w, vact_error *err)
+{
+    const vact_tokenizer *tokenizer = ((const vact_model *)model)->tokenizer;
+    return tokenizer ? vact_tokenizer_put(tokenizer, w, err) : VACT_OK;
+}
+
+static vact_status convert(const vact_model *model, const char *out, const vact_conversion *how, vact_arena *arena,
+                           vact_error *err)
+{
+    const vact_gguf *in = model->gguf;
+    choosing c = { model, how->type, vact_arena_take(arena, (size_t)in->n_tensors, sizeof *c.types) };
+    if (!c.types)
+        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", in->path);
+    for (uint64_t i = 0; i < in->n_tensors; i++) /* a GGUF file may hold some that no table asks for */
+        c.types[i] = in->tensors[i].dtype;
+    vact_schema_walk(&model->arch->schema, model->bound, choose, &c);
+    const vact_rewrite rewrite = { .in = in,
+                                   .types = c.types,
+                                   .dropped = "tokenizer.ggml.",
+                                   .put = put_tokenizer,
+                                   .user = model,
+                                   .progress = how->progress,
+                                   .progress_user = how->user };
+    return vact_rewrite_to(&rewrite, out, err);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+/* A file that stands in the directory `in` and that is read from there. */
+static bool is_part(const char *in, const char *out)
+{
+    struct stat directory, parent;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", out);
+    return (ends_in(out, ".json") || ends_in(out, ".safetensors")) && stat(in, &directory) == 0 &&
+           stat(dirname(path), &parent) == 0 && directory.st_dev == parent.st_dev && directory.st_ino == parent.st_ino;
+}
+
+vact_status vact_convert(const char *in, const char *out, const vact_conversion *how, vact_converted *made,
+                         vact_error *err)
+{
+    vact_arena arena = { 0 };
+    vact_model *model = NULL;
+    const vact_settings settings = { .tokenizer = how->tokenizer };
+    vact_error_clear(err);
+    if (how->type != VACT_DTYPE_BF16 && how->type != VACT_DTYPE_F32 && how->type != VACT_DTYPE_Q8_0 &&
+        how->type != VACT_DTYPE_Q4_0)
+        return vact_fail(err, VACT_EARG, "checkpoints cannot be stored as type %d, expected bf16, f32, q8_0 or q4_0",
+                         (int)how->type);
+    if (is_part(in, out))
+        return vact_fail(err, VACT_EARG, "%s: is a file of the checkpoint itself, expected another to write",
+                         vact_path_end(out));
+    vact_status status = vact_refuse_same_file(in, out, err);
+    if (status == VACT_OK)
+        status = vact_model_open(&model, in, &settings, err);
+    if (status == VACT_OK)
+        status = convert(model, out, how, &arena, err);
+    struct stat st;
+    if (status == VACT_OK)
+        *made = (vact_converted){ model->info.arch, model->info.parameters,
+                                  stat(out, &st) == 0 ? (uint64_t)st.st_size : 0, model->tokenizer != NULL };
+    vact_arena_free(&arena);
+    vact_model_close(&model);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* A checkpoint as its project saved it -> one GGUF file that has all a robot needs. */
+#ifndef VACT_CONVERT_CONVERT_H
+#define VACT_CONVERT_CONVERT_H
+
+#include "file/dtype.h"
+#include "vact.h"
+
+typedef struct vact_conversion {
+    /* bf16: matrices, with the ones that suffer from it in f32, as published files have them; f32: everything; q8_0,
+     * q4_0: as bf16, but what vact_quantize stores as that type. */
+    vact_dtype type;
+    const char *tokenizer;     /* a tokenizer.json to put in; NULL: the one that came along, if any */
+    vact_progress_fn progress; /* NULL: nobody listens */
+    void *user;                /* progress's */
+} vact_conversion;
+
+typedef struct vact_converted {
+    const char *arch;
+    int64_t parameters;
+    uint64_t bytes; /* of the file */
+    bool tokenizer; /* one is in the file */
+} vact_converted;
+
+/* Writes the checkpoint `in`, a directory or a GGUF file, to `out`, which appears whole or not at all. Reads each byte
+ * once and holds little of it. The result names are those of VinRobotics/vla.cpp, scripts/convert_*_to_gguf.py.
+ * EARG: out is, or would be in place of, a file that is read, or another type is asked for. EFORMAT, also: a value that
+ * the type can't hold. Else what vact_model_open and writing a file fail with. */
+vact_status vact_convert(const char *in, const char *out, const vact_conversion *conversion, vact_converted *made,
+                         vact_error *err);
+
+#endif
