@@ -208,8 +208,37 @@ def tokenizer_seeds():
     return out
 
 
+def hub_seeds():
+    """The name behind "hf:", a line end, a listing."""
+    def file(path, lfs=False, **more):
+        out = dict({"rfilename": path, "size": 6, "blobId": "ce013625030ba8dba906f756967f9e9ca394464a"}, **more)
+        if lfs:
+            out["lfs"] = {"sha256": "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03", "size": 6}
+        return out
+
+    def seed(name, *files, **more):
+        document = dict({"id": "u/r", "sha": "0123456789abcdef0123456789abcdef01234567", "siblings": files}, **more)
+        return name.encode() + b"\n" + json.dumps(document, ensure_ascii=False).encode()
+
+    checkpoint = [file("config.json"), file("a.safetensors", True), file("README.md"), file("t.model"),
+                  file("sub/config.json"), file("sub/deep/m.gguf", True), file("sub/b.txt")]
+    return {
+        "file": seed("u/r/m.gguf", file("m.gguf", True)), "only_gguf": seed("u/r", file("m.gguf", True), *checkpoint),
+        "checkpoint": seed("u/r@v1%2F2", *checkpoint), "folder": seed("u/r/sub/deep", *checkpoint),
+        "not_a_checkpoint": seed("u/r/sub", *checkpoint), "near": seed("u/r/confg.json", *checkpoint),
+        "far": seed("u/r/zzz", *checkpoint), "two": seed("u/r", file("a.gguf"), file("b.gguf")), "none": seed("u/r"),
+        "up": seed("u/r", file("../a")), "absolute": seed("u/r", file("/a")), "empty_part": seed("u/r", file("a//b")),
+        "control": seed("u/r", file("a\x1bb")), "nul": seed("u/r", file("a\0b")), "backslash": seed("u/r", file("a\\b")),
+        "long": seed("u/r", file("a" * 201)), "letters": seed("u/r/\u00e9", file("\u00e9"), file("a b")),
+        "no_size": seed("u/r", file("a", size=None)), "no_hash": seed("u/r", file("a", blobId="12")),
+        "lfs_is_empty": seed("u/r", file("a", lfs={})), "no_commit": seed("u/r", sha="main"),
+        "siblings": seed("u/r", siblings={}), "name": seed("../r"), "revision": seed("u/r@%", file("a")),
+        "name_goes_up": seed("u/r/../a", file("a")), "not_json": b"u/r\n<html>",
+    }
+
+
 for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds()),
-                      ("fuzz_tokenizer", tokenizer_seeds())]:
+                      ("fuzz_tokenizer", tokenizer_seeds()), ("fuzz_hub", hub_seeds())]:
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in seeds.items():

@@ -5,7 +5,7 @@ set -eu
 cd "$1/src"
 find . -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 BEGIN {
-    n = split("base file text image tensor kernels ops blocks models origin offload policy chat convert serve demo cli", order, " ")
+    n = split("base file text image tensor kernels ops blocks models origin offload policy chat convert serve hub demo cli", order, " ")
     for (i = 1; i <= n; i++)
         rank[order[i]] = i
 }

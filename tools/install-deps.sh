@@ -32,6 +32,7 @@ need libc6-dev links
 need cmake command -v cmake
 need ninja-build command -v ninja
 need pkg-config command -v pkg-config
+need python3 command -v python3
 while read -r package sign; do
     case $sign in
     *.h) need "$package" includes "$sign" ;;

@@ -181,6 +181,9 @@ static int bench_model(const char *path, const bench_options *o, vact_arena *are
     bench b = { .options = o, .arena = arena };
     if (!set_up(&b))
         return CLI_USAGE;
+    path = cli_resolve(path, &o->hub, arena);
+    if (!path)
+        return CLI_FAILED;
     vact_status status = vact_model_open(&model, path, &o->model.settings, &err);
     b.model = model;
     if (status == VACT_OK)
@@ -215,6 +218,7 @@ static int run(int argc, char **argv)
         { "json", 0, CLI_FLAG, &o.json, NULL, "print JSON", 0, 0, NULL },
         { "markdown", 0, CLI_FLAG, &o.markdown, NULL, "print a table in Markdown", 0, 0, NULL },
         CLI_MODEL_OPTIONS(&o.model),
+        CLI_HUB_OPTIONS(&o.hub),
         { 0 },
     };
     const char *path = NULL;
@@ -234,7 +238,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_bench = {
     "bench",
-    "vact bench <model.gguf> [--views 1,2,3] [<options>]",
+    "vact bench <model> [--views 1,2,3] [<options>]",
     "measure latency, its split and GFLOP/s",
     run,
 };

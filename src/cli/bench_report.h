@@ -9,6 +9,7 @@ enum { BENCH_TOTAL, BENCH_VISION, BENCH_PREFIX, BENCH_DENOISE, BENCH_CPU, BENCH_
 
 typedef struct bench_options {
     cli_model_options model;
+    hub_settings hub;
     const char *views, *ab[2];
     int32_t reps, tokens;
     double gap_ms;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/cpu.h"
+#include "hub/hub.h"
 #include "vact.h"
 #include <stdio.h>
 
@@ -93,6 +94,27 @@ typedef struct cli_model_options {
 
 /* Has the settings' log on stderr, "vact: ...": warnings, and with --verbose all of it. */
 void cli_listen(cli_model_options *options);
+
+/* What a settings' log does with a line: to stderr, "vact: ...". */
+void cli_say(vact_log_level level, const char *line);
+
+/* ---- files from a hub ---- */
+
+/* The rows of whatever reads a model or another file that may lie on a hub; h is a hub_settings. */
+/* clang-format off */
+#define CLI_HUB_OPTIONS(h)                                                                                             \
+    { "hub", 0, CLI_TEXT, &(h)->base, "<url>", "where hf: names are fetched from (default: " HUB_BASE ")", 0, 0,       \
+      NULL },                                                                                                          \
+    { "hub-token", 0, CLI_TEXT, &(h)->token, "<file>",                                                                 \
+      "holds the token for private and gated repositories (default: ~/.cache/huggingface/token, without --hub)",       \
+      0, 0, NULL },                                                                                                    \
+    { "cache", 0, CLI_TEXT, &(h)->cache, "<folder>", "keeps what was fetched (default: ~/.cache/vact)", 0, 0, NULL },  \
+    { "offline", 0, CLI_FLAG, &(h)->offline, NULL, "take hf: names from the cache alone", 0, 0, NULL }
+/* clang-format on */
+
+/* The path, or where "hf:user/repo[@revision][/file]" lies in the cache: in the arena, after fetching what is missing.
+ * NULL for NULL, and after a complaint. */
+const char *cli_resolve(const char *path, const hub_settings *hub, vact_arena *arena);
 
 /* ---- files ---- */
 

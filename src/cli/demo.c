@@ -16,6 +16,7 @@ enum { MOST_REELS = 6, MOST_FRAMES = DEMO_MAX_STEPS + 1 };
 
 typedef struct options {
     cli_model_options model;
+    hub_settings hub;
     const char *path, *text, *wrong, *render;
     int32_t episodes, replan;
     uint64_t seed;
@@ -289,7 +290,7 @@ static int run_demo(show *d, options *o)
     cli_listen(&o->model);
     d->asked = o;
     d->tally.task = &d->task;
-    d->tally.policy = o->path ? o->path : find_own("tabletop.gguf", &d->arena);
+    d->tally.policy = o->path ? cli_resolve(o->path, &o->hub, &d->arena) : find_own("tabletop.gguf", &d->arena);
     if (!d->tally.policy)
         return CLI_FAILED;
     return make_room(d) ? run_model(d) : cli_fail("out of memory");
@@ -319,6 +320,7 @@ static int run(int argc, char **argv)
         { "json", 0, CLI_FLAG, &o.json, NULL, "print the report as JSON", 0, 0, NULL },
         { "model", 'm', CLI_TEXT, &o.path, "<file>", "another policy for the same table", 0, 0, NULL },
         CLI_MODEL_OPTIONS(&o.model),
+        CLI_HUB_OPTIONS(&o.hub),
         { 0 },
     };
     const int operands = cli_parse(&cli_demo, known, argc, argv, NULL, 0);

@@ -161,9 +161,11 @@ static int inspect(const char *path)
 static int run(int argc, char **argv)
 {
     bool embed = false;
+    hub_settings hub = { .base = NULL };
     const cli_option options[] = {
         { "embed-tokenizer", 0, CLI_FLAG, &embed, NULL,
           "write a copy of the file that holds this tokenizer, in place of one it may hold", 0, 0, NULL },
+        CLI_HUB_OPTIONS(&hub),
         { 0 },
     };
     const char *paths[3] = { NULL };
@@ -173,18 +175,25 @@ static int run(int argc, char **argv)
     if (embed && operands < 3)
         return cli_fail_usage(&cli_inspect, "%s is missing",
                               ((const char *[]){ "the file", "the tokenizer", "the file to write" })[operands]);
-    if (embed)
-        return cli_embed_tokenizer(paths[0], paths[1], paths[2]);
     if (operands < 1)
         return cli_fail_usage(&cli_inspect, "the file is missing");
-    if (operands > 1)
+    if (!embed && operands > 1)
         return cli_fail_usage(&cli_inspect, "unexpected argument \"%s\"", paths[1]);
-    return inspect(paths[0]);
+    vact_arena arena = { 0 };
+    const char *model = cli_resolve(paths[0], &hub, &arena);
+    const char *tokenizer = model ? cli_resolve(paths[1], &hub, &arena) : NULL;
+    int code = CLI_FAILED;
+    if (model && !embed)
+        code = inspect(model);
+    else if (tokenizer)
+        code = cli_embed_tokenizer(model, tokenizer, paths[2]);
+    vact_arena_free(&arena);
+    return code;
 }
 
 const cli_command cli_inspect = {
     "inspect",
-    "vact inspect <file.gguf> | --embed-tokenizer <in.gguf> <tokenizer.json> <out.gguf>",
+    "vact inspect <file> | --embed-tokenizer <in.gguf> <tokenizer.json> <out.gguf>",
     "list a file's keys and tensors, its cost and its faults",
     run,
 };

@@ -7,10 +7,15 @@
 
 enum { MOST_INPUT = 1 << 29 };
 
+void cli_say(vact_log_level level, const char *line)
+{
+    fprintf(stderr, "vact: %s%s\n", level == VACT_LOG_WARNING ? "warning: " : "", line);
+}
+
 static void log_all(void *user, vact_log_level level, const char *line)
 {
     (void)user;
-    fprintf(stderr, "vact: %s%s\n", level == VACT_LOG_WARNING ? "warning: " : "", line);
+    cli_say(level, line);
 }
 
 static void log_warnings(void *user, vact_log_level level, const char *line)

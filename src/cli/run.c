@@ -9,6 +9,7 @@
 
 typedef struct run_options {
     cli_model_options model;
+    hub_settings hub;
     const char *request, *text, *tokens, *state, *expect;
     cli_list images;
     bool json, seed_given;
@@ -230,6 +231,10 @@ static int run_model(const char *path, run_options *o, vact_arena *arena)
     vact_model *model = NULL;
     vact_document document = { 0 };
     vact_document_source source;
+    const char **tokenizer = &o->model.settings.tokenizer;
+    if (!(path = cli_resolve(path, &o->hub, arena)) ||
+        (*tokenizer && !(*tokenizer = cli_resolve(*tokenizer, &o->hub, arena))))
+        return CLI_FAILED;
     if (!read_request(o->request, arena, &source))
         return CLI_FAILED;
     const bool ready = vact_model_open(&model, path, &o->model.settings, &err) == VACT_OK &&
@@ -262,6 +267,7 @@ static int run(int argc, char **argv)
           "print the differences from another reply's actions; exit 1 above the tolerance", 0, 0, NULL },
         { "tol", 0, CLI_DOUBLE, &o.tolerance, "<x>", "tolerance of --expect (default: 1e-4)", 0, 0, NULL },
         CLI_MODEL_OPTIONS(&o.model),
+        CLI_HUB_OPTIONS(&o.hub),
         { 0 },
     };
     const char *path = NULL;
@@ -283,7 +289,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_run = {
     "run",
-    "vact run <model.gguf> (--request <file> | --image <file> --text <instruction>) [<options>]",
+    "vact run <model> (--request <file> | --image <file> --text <instruction>) [<options>]",
     "predict one action chunk",
     run,
 };
