@@ -3,29 +3,14 @@
 
 #include "cli/cli.h"
 
-static int run(int argc, char **argv)
+static int convert(const char *in, const char *out, vact_conversion *conversion)
 {
-    static const vact_dtype types[] = { VACT_DTYPE_BF16, VACT_DTYPE_F32, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
-    const char *in = NULL, *out = NULL, *tokenizer = NULL;
-    int type = 0;
-    const cli_option options[] = {
-        { "output", 'o', CLI_TEXT, &out, "<file>", "the GGUF file to write", 0, 0, NULL },
-        { "type", 0, CLI_CHOICE, &type, "bf16|f32|q8_0|q4_0",
-          "what matrices are stored as (default: bf16, with what suffers from it in f32)", 0, 0, NULL },
-        { "tokenizer", 0, CLI_TEXT, &tokenizer, "<file>",
-          "a tokenizer.json to put in (default: the directory's, if it has one)", 0, 0, NULL },
-        { 0 },
-    };
-    const int operands = cli_parse(&cli_convert, options, argc, argv, &in, 1);
-    if (operands < 0)
-        return cli_parse_exit(operands);
-    if (operands < 1 || !out)
-        return cli_fail_usage(&cli_convert, "%s is missing", operands < 1 ? "the directory" : "-o <file>");
     vact_error err = { 0 };
-    cli_progress progress = cli_progress_start("converting");
-    const vact_conversion conversion = { types[type], tokenizer, cli_progress_update, &progress };
     vact_converted made;
-    const vact_status status = vact_convert(in, out, &conversion, &made, &err);
+    cli_progress progress = cli_progress_start("converting");
+    conversion->progress = cli_progress_update;
+    conversion->user = &progress;
+    const vact_status status = vact_convert(in, out, conversion, &made, &err);
     cli_progress_end(&progress);
     if (status != VACT_OK)
         return cli_fail("%s", err.text);
@@ -36,6 +21,35 @@ static int run(int argc, char **argv)
                 "vact: %s has no tokenizer, so it takes token ids only; --tokenizer <tokenizer.json> puts one in\n",
                 out);
     return CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static const vact_dtype types[] = { VACT_DTYPE_BF16, VACT_DTYPE_F32, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
+    const char *in = NULL, *out = NULL, *tokenizer = NULL;
+    hub_settings hub = { 0 };
+    int type = 0;
+    const cli_option options[] = {
+        { "output", 'o', CLI_TEXT, &out, "<file>", "the GGUF file to write", 0, 0, NULL },
+        { "type", 0, CLI_CHOICE, &type, "bf16|f32|q8_0|q4_0",
+          "what matrices are stored as (default: bf16, with what suffers from it in f32)", 0, 0, NULL },
+        { "tokenizer", 0, CLI_TEXT, &tokenizer, "<file>",
+          "a tokenizer.json to put in (default: the directory's, if it has one)", 0, 0, NULL },
+        CLI_HUB_OPTIONS(&hub),
+        { 0 },
+    };
+    const int operands = cli_parse(&cli_convert, options, argc, argv, &in, 1);
+    if (operands < 0)
+        return cli_parse_exit(operands);
+    if (operands < 1 || !out)
+        return cli_fail_usage(&cli_convert, "%s is missing", operands < 1 ? "the directory" : "-o <file>");
+    vact_arena arena = { 0 };
+    in = cli_resolve(in, &hub, &arena);
+    const bool found = in && (!tokenizer || (tokenizer = cli_resolve(tokenizer, &hub, &arena)));
+    const int code =
+        found ? convert(in, out, &(vact_conversion){ .type = types[type], .tokenizer = tokenizer }) : CLI_FAILED;
+    vact_arena_free(&arena);
+    return code;
 }
 
 const cli_command cli_convert = {

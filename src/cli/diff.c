@@ -215,10 +215,12 @@ static int diff(const char *const paths[2], report *r)
 static int run(int argc, char **argv)
 {
     report r = { 0 };
+    hub_settings hub = { 0 };
     const char *paths[2] = { NULL };
     const cli_option options[] = {
         { "all", 0, CLI_FLAG, &r.all, NULL, "list what is the same, too", 0, 0, NULL },
         { "json", 0, CLI_FLAG, &r.json, NULL, "print one JSON object", 0, 0, NULL },
+        CLI_HUB_OPTIONS(&hub),
         { 0 },
     };
     const int operands = cli_parse(&cli_diff, options, argc, argv, paths, 2);
@@ -226,12 +228,17 @@ static int run(int argc, char **argv)
         return cli_parse_exit(operands);
     if (operands < 2)
         return cli_fail_usage(&cli_diff, "%s is missing", operands < 1 ? "the first file" : "the second file");
-    return diff(paths, &r);
+    vact_arena arena = { 0 };
+    const bool found =
+        (paths[0] = cli_resolve(paths[0], &hub, &arena)) && (paths[1] = cli_resolve(paths[1], &hub, &arena));
+    const int code = found ? diff(paths, &r) : TROUBLE;
+    vact_arena_free(&arena);
+    return code;
 }
 
 const cli_command cli_diff = {
     "diff",
-    "vact diff <a.gguf> <b.gguf> [--all] [--json]",
-    "what two files differ in; exit 0: nothing, 1: something, 2: trouble",
+    "vact diff <a> <b> [--all] [--json]",
+    "what two checkpoints differ in; exit 0: nothing, 1: something, 2: trouble",
     run,
 };

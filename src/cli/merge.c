@@ -33,11 +33,13 @@ static int merge(const char *const paths[2], const char *out, bool verbose)
 static int run(int argc, char **argv)
 {
     const char *paths[2] = { NULL }, *out = NULL;
+    hub_settings hub = { 0 };
     bool verbose = false;
     const cli_option options[] = {
         { "output", 'o', CLI_TEXT, &out, "<file>", "the GGUF file to write", 0, 0, NULL },
         { "verbose", 'v', CLI_FLAG, &verbose, NULL, "say on stderr which keys of the second file are left out", 0, 0,
           NULL },
+        CLI_HUB_OPTIONS(&hub),
         { 0 },
     };
     const int operands = cli_parse(&cli_merge, options, argc, argv, paths, 2);
@@ -48,7 +50,12 @@ static int run(int argc, char **argv)
                               operands < 1   ? "the language model"
                               : operands < 2 ? "the vision tower"
                                              : "-o <file>");
-    return merge(paths, out, verbose);
+    vact_arena arena = { 0 };
+    const bool found =
+        (paths[0] = cli_resolve(paths[0], &hub, &arena)) && (paths[1] = cli_resolve(paths[1], &hub, &arena));
+    const int code = found ? merge(paths, out, verbose) : CLI_FAILED;
+    vact_arena_free(&arena);
+    return code;
 }
 
 const cli_command cli_merge = {

@@ -29,6 +29,7 @@ static int quantize(const char *in, const char *out, vact_quantize_options *opti
 static int run(int argc, char **argv)
 {
     vact_quantize_options o = { 0 };
+    hub_settings hub = { 0 };
     const char *in = NULL, *out = NULL;
     int type = -1;
     const cli_option options[] = {
@@ -37,6 +38,7 @@ static int run(int argc, char **argv)
         { "only", 0, CLI_TEXT, &o.only, "<regex>",
           "exactly the matrices whose names match (default: the language model's and the connector's)", 0, 0, NULL },
         { "keep", 0, CLI_TEXT, &o.keep, "<regex>", "but leave those whose names match as they are", 0, 0, NULL },
+        CLI_HUB_OPTIONS(&hub),
         { 0 },
     };
     const int operands = cli_parse(&cli_quantize, options, argc, argv, &in, 1);
@@ -48,7 +50,11 @@ static int run(int argc, char **argv)
                               : !out       ? "-o <file>"
                                            : "--type " TYPES);
     o.type = types[type];
-    return quantize(in, out, &o);
+    vact_arena arena = { 0 };
+    in = cli_resolve(in, &hub, &arena);
+    const int code = in ? quantize(in, out, &o) : CLI_FAILED;
+    vact_arena_free(&arena);
+    return code;
 }
 
 const cli_command cli_quantize = {
