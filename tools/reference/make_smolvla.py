@@ -157,8 +157,12 @@ def noise(name, count, seed=SEED):
     return ((z >> np.uint64(40)).astype(np.float64) * 2.0**-23 - 1.0).astype(np.float32)
 
 
+GAINS = {"q_proj": 1.25, "k_proj": 1.25, "o_proj": 0.5, "out_proj": 0.5, "action_out_proj": 0.5, "down_proj": 0.5, "fc2": 0.5}
+
+
 def weight(name, shape):
-    """Matrices of fan-in scale (queries and keys larger, so that attention is uneven), norms around 1, small biases."""
+    """Matrices of fan-in scale, norms around 1, small biases. What closes a residual branch and the velocity is smaller,
+    so that errors don't grow through layers and steps: trained policies are no amplifiers of rounding either."""
     offset, scale = 0.0, 0.05
     if "norm" in name and name.endswith("weight"):
         offset, scale = 1.0, 0.2
@@ -169,8 +173,7 @@ def weight(name, shape):
     elif "modality_projection" in name:
         scale = math.sqrt(3.0 / shape[1] / shape[0])
     elif len(shape) > 1:
-        gain = 2.0 if "q_proj" in name or "k_proj" in name else 1.0
-        scale = gain * math.sqrt(3.0 / math.prod(shape[1:]))
+        scale = GAINS.get(name.split(".")[-2], 1.0) * math.sqrt(3.0 / math.prod(shape[1:]))
     values = np.float32(offset) + np.float32(scale) * noise(name, math.prod(shape))
     return torch.from_numpy(values.reshape(shape))
 
