@@ -28,11 +28,11 @@ static int run(int argc, char **argv)
     static const vact_dtype types[] = { VACT_DTYPE_BF16, VACT_DTYPE_F32, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
     const char *in = NULL, *out = NULL, *tokenizer = NULL;
     hub_settings hub = { 0 };
-    int type = 0;
+    int type = -1;
     const cli_option options[] = {
         { "output", 'o', CLI_TEXT, &out, "<file>", "the GGUF file to write", 0, 0, NULL },
-        { "type", 0, CLI_CHOICE, &type, "bf16|f32|q8_0|q4_0",
-          "what matrices are stored as (default: bf16, with what suffers from it in f32)", 0, 0, NULL },
+        { "type", 0, CLI_CHOICE, &type, "bf16|f32|q8_0|q4_0", "what matrices are stored as (default: what they are)", 0,
+          0, NULL },
         { "tokenizer", 0, CLI_TEXT, &tokenizer, "<file>",
           "a tokenizer.json to put in (default: the directory's, if it has one)", 0, 0, NULL },
         CLI_HUB_OPTIONS(&hub),
@@ -47,7 +47,9 @@ static int run(int argc, char **argv)
     in = cli_resolve(in, &hub, &arena);
     const bool found = in && (!tokenizer || (tokenizer = cli_resolve(tokenizer, &hub, &arena)));
     const int code =
-        found ? convert(in, out, &(vact_conversion){ .type = types[type], .tokenizer = tokenizer }) : CLI_FAILED;
+        found ? convert(in, out,
+                        &(vact_conversion){ .type = type < 0 ? VACT_DTYPE_END : types[type], .tokenizer = tokenizer })
+              : CLI_FAILED;
     vact_arena_free(&arena);
     return code;
 }

@@ -16,18 +16,21 @@ typedef struct choosing {
     uint32_t *types;
 } choosing;
 
-/* What a published file stores it as, which is what the tables make up. */
+/* What is in f32 in every file the tables make up in f32. */
 static bool choose(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
 {
     (void)table, (void)layer;
     const choosing *c = user;
     const vact_gguf *in = c->model->gguf;
     const vact_gguf_tensor *t = vact_gguf_find_tensor(in, name);
-    const bool blocks = vact_dtype_get(c->type)->block > 1;
+    const bool blocks = c->type == VACT_DTYPE_Q8_0 || c->type == VACT_DTYPE_Q4_0;
     uint32_t *type = &c->types[t - in->tensors];
-    *type = c->type == VACT_DTYPE_F32 ? VACT_DTYPE_F32 : (uint32_t)row->made.dtype;
     if (blocks && vact_quantize_rule(t) && vact_quantize_fits(t, row, c->type))
         *type = (uint32_t)c->type;
+    else if (c->type == VACT_DTYPE_F32 || row->made.dtype == VACT_DTYPE_F32)
+        *type = VACT_DTYPE_F32;
+    else if (c->type != VACT_DTYPE_END)
+        *type = VACT_DTYPE_BF16;
     return true;
 }
 
@@ -80,8 +83,8 @@ vact_status vact_convert(const char *in, const char *out, const vact_conversion 
     vact_model *model = NULL;
     const vact_settings settings = { .tokenizer = how->tokenizer };
     vact_error_clear(err);
-    if (how->type != VACT_DTYPE_BF16 && how->type != VACT_DTYPE_F32 && how->type != VACT_DTYPE_Q8_0 &&
-        how->type != VACT_DTYPE_Q4_0)
+    if (how->type != VACT_DTYPE_END && how->type != VACT_DTYPE_BF16 && how->type != VACT_DTYPE_F32 &&
+        how->type != VACT_DTYPE_Q8_0 && how->type != VACT_DTYPE_Q4_0)
         return vact_fail(err, VACT_EARG, "checkpoints cannot be stored as type %d, expected bf16, f32, q8_0 or q4_0",
                          (int)how->type);
     if (is_part(in, out))

@@ -25,12 +25,13 @@ CHECKPOINT = {
     "policy_preprocessor.json": b"{}\n", "merges.txt": b"a b\n", "spiece.model": b"\0\1\2", "README.md": b"# hello\n",
     "last/config.json": b"{}", "last/b c+\u00e9.safetensors": OTHER, "last/empty.json": b"", "train.py": b"import os\n",
 }
+LEROBOT = {path.name: path.read_bytes() for path in pathlib.Path(sys.argv[2]).iterdir()}
 REPOSITORIES = {
     "plain": ONE, "cdn": ONE, "private": ONE, "cut": ONE, "norange": ONE, "changed": ONE, "busy": ONE, "down": ONE,
     "later": ONE, "slow": ONE, "branch": ONE, "loop": ONE, "gone": ONE, "hash": ONE, "short": ONE, "long": ONE,
     "shifted": ONE, "ftp": ONE, "teapot": ONE, "rename": ONE,
     "two": {"a.gguf": MODEL, "b.gguf": OTHER, "Q4/model-q4.gguf": OTHER}, "none": {"README.md": b"hello"}, "empty": {},
-    "checkpoint": CHECKPOINT,
+    "checkpoint": CHECKPOINT, "lerobot": LEROBOT,
 }
 HOSTILE = {
     "up": "../../../../escaped", "middle": "a/../../escaped", "absolute": "/tmp/escaped", "backslash": "..\\escaped",
@@ -170,7 +171,7 @@ class Hub(Handler):
         content = REPOSITORIES.get(name, ONE)[path]
         store = "http://localhost:%d" % PORTS[1]
         n = count(name)
-        if name in ("plain", "checkpoint", "two", "hash", "short", "long", "branch", "interrupted",
+        if name in ("plain", "checkpoint", "lerobot", "two", "hash", "short", "long", "branch", "interrupted",
                     "redirected"):
             self.send(OTHER if name == "branch" and NEXT in self.path else content)
         elif name == "cdn":

@@ -13,7 +13,7 @@ wait_for() { # COMMAND ...: until it succeeds
     fail "in vain: $*"
 }
 "$vact" synth smolvla --size tiny -o tiny.gguf || fail "no checkpoint to serve"
-"$python" "$server" tiny.gguf 2>server.err &
+"$python" "$server" tiny.gguf "$data/lerobot_smolvla" 2>server.err &
 pid=$!
 trap 'kill $pid 2>/dev/null; rm -rf "$work"' EXIT
 wait_for [ -e ports ]
@@ -103,16 +103,24 @@ refuses "hf:t/none: neither a GGUF file nor config.json with *.safetensors is th
 refuses "hf:t/empty: the repository has no such file, it has none at all" hf:t/empty "$@"
 : >log
 ask 1 hf:t/checkpoint "$@"
-[ "$(tail -n 1 err)" = "vact: c/hf/t/checkpoint/$commit: is a directory, expected a file" ] || fail "$(cat err)"
+grep -q "^vact: c/hf/t/checkpoint/$commit/model.safetensors: the header has" err || fail "$(cat err)"
 kept checkpoint config.json merges.txt model.safetensors policy_preprocessor.json spiece.model
 is "c/hf/t/checkpoint/$commit/model.safetensors"
 asked /resolve/ 5
 ask 1 hf:t/checkpoint/last "$@"
-[ "$(tail -n 1 err)" = "vact: c/hf/t/checkpoint/$commit/last: is a directory, expected a file" ] || fail "$(cat err)"
+grep -q "^vact: c/hf/t/checkpoint/$commit/last: config.json: the policy's type is missing" err || fail "$(cat err)"
 asked /resolve/ 7 # the empty one needs none
 asked "/last/b%20c%2B%C3%A9.safetensors - - 200" 1
 kept checkpoint config.json last/b\ c+é.safetensors last/config.json last/empty.json merges.txt model.safetensors \
     policy_preprocessor.json spiece.model
+
+# ---- a policy that LeRobot saved ----
+get hf:t/lerobot "$@"
+prints "a directory that LeRobot saved"
+prints "cameras: wrist, front"
+expect 0 "$vact" convert hf:t/lerobot --hub "$hub" --cache c -o converted.gguf
+expect 0 "$vact" convert "$data/lerobot_smolvla" -o local.gguf
+cmp converted.gguf local.gguf || fail "what was fetched converts to something else"
 
 # ---- tokens ----
 : >log

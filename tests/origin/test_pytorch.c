@@ -33,11 +33,12 @@ static int close_all(void **state)
 
 /* ---- an observation ---- */
 
-enum { MOST_VALUES = 4096 };
+enum { MOST_VALUES = 4096, MOST_TOKENS = 48 };
 
 typedef struct observation {
     vact_image images[2];
     vact_request request;
+    int32_t tokens[MOST_TOKENS];
     float state[6], noise[MOST_VALUES];
 } observation;
 
@@ -76,7 +77,15 @@ static void observe(observation *o, const json_t *g)
                                      .height = height,
                                      .camera = strrchr(json_string_value(json_object_get(frame, "camera")), '.') + 1 };
     }
-    o->request.text = json_string_value(json_object_get(g, "task"));
+    /* A longer instruction is refused here, and cut by LeRobot. */
+    if (json_array_size(json_object_get(g, "tokens")) == MOST_TOKENS) {
+        o->request.tokens = o->tokens;
+        o->request.n_tokens = MOST_TOKENS;
+        for (size_t i = 0; i < MOST_TOKENS; i++)
+            o->tokens[i] = (int32_t)json_integer_value(json_array_get(json_object_get(g, "tokens"), i));
+    } else {
+        o->request.text = json_string_value(json_object_get(g, "task"));
+    }
     o->request.n_state = (int32_t)read_floats(o->state, json_object_get(g, "state"));
     o->request.state = o->state;
     read_floats(o->noise, json_object_get(g, "noise"));
