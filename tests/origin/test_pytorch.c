@@ -1,7 +1,9 @@
-/* LeRobot's SmolVLA in PyTorch, float32 on a CPU (tools/reference/run_smolvla.py), against the same directory here:
- * observation in, action chunk out, and the stages in between. */
+/* LeRobot's SmolVLA in PyTorch, float32 on a CPU (tools/reference/run_smolvla.py), against the same directory here, and
+ * the files that it converts to: observation in, action chunk out, and the stages in between. */
+#include "convert/convert.h"
+#include "folder.h"
 #include "load_json.h"
-#include "vact.h"
+#include "policy/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@ static int open_all(void **state)
 {
     (void)state;
     vact_error err = { 0 };
+    if (folder_make("made.gguf") != 0)
+        return -1;
     golden = load_json(TEST_DATA "/lerobot_smolvla.json");
     if (vact_model_open(&model, DIRECTORY, NULL, &err) != VACT_OK)
         fail_msg("%s", err.text);
@@ -191,10 +195,100 @@ static void test_actions_and_stages_are_those_of_pytorch(void **state)
     }
 }
 
+/* ---- converted ---- */
+
+static const json_t *find_case(const char *name)
+{
+    size_t i;
+    json_t *g;
+    json_array_foreach(json_object_get(golden, "cases"), i, g)
+    {
+        if (strcmp(json_string_value(json_object_get(g, "name")), name) == 0)
+            return g;
+    }
+    fail_msg("no case %s", name);
+    return NULL;
+}
+
+/* Largest error of a case's actions after a conversion. */
+static double predict_converted(vact_dtype type, const char *name)
+{
+    vact_error err = { 0 };
+    vact_model *made = NULL;
+    vact_converted report;
+    if (vact_convert(DIRECTORY, path, &(vact_conversion){ .type = type }, &report, &err) != VACT_OK ||
+        vact_model_open(&made, path, NULL, &err) != VACT_OK)
+        fail_msg("%s", err.text);
+    assert_true(report.tokenizer);
+    const double worst = predict(made, find_case(name), NULL, NULL);
+    vact_model_close(&made);
+    assert_int_equal(unlink(path), 0);
+    return worst;
+}
+
+static void test_converted_files_act_alike(void **state)
+{
+    (void)state;
+    static const struct {
+        vact_dtype type;
+        const char *golden;
+        double most;
+    } cases[] = {
+        { VACT_DTYPE_END, "padded", TOLERANCE },
+        { VACT_DTYPE_F32, "padded", TOLERANCE },
+        { VACT_DTYPE_BF16, "base_bf16_decoder_norms", TOLERANCE }, /* which PyTorch rounded alike */
+        { VACT_DTYPE_BF16, "base", 2e-3 },
+        { VACT_DTYPE_Q8_0, "base", 5e-3 },
+        { VACT_DTYPE_Q4_0, "base", 5e-2 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double worst = predict_converted(cases[i].type, cases[i].golden);
+        if (!(worst <= cases[i].most))
+            fail_msg("case %zu, %s: actions are %g off", i, cases[i].golden, worst);
+    }
+}
+
+/* ---- instructions ---- */
+
+/* What LeRobot reads of 240 instructions; it cuts those that are longer than the policy takes. */
+static void test_instructions_become_the_same_tokens(void **state)
+{
+    (void)state;
+    json_t *instructions = json_load_file(TEST_DATA "/lerobot_instructions.json", 0, NULL), *one;
+    vact_error err = { 0 };
+    vact_encoder *encoder = NULL;
+    size_t i, longer = 0;
+    assert_in_range(json_array_size(instructions), 200, 1000);
+    assert_int_equal(vact_encoder_open(&encoder, model->tokenizer, 4096, &err), VACT_OK);
+    json_array_foreach(instructions, i, one)
+    {
+        char prompt[8192];
+        const json_t *want = json_object_get(one, "ids");
+        const char *text = json_string_value(json_object_get(one, "text"));
+        const int32_t *ids = NULL;
+        size_t n = 0;
+        assert_true(strlen(text) + VACT_MAX_TEMPLATE < sizeof prompt);
+        const int length = model->arch->prompt(prompt, sizeof prompt, text);
+        assert_int_equal(vact_encode(encoder, prompt, (size_t)length, true, &ids, &n, &err), VACT_OK);
+        longer += n > MOST_TOKENS;
+        if (json_array_size(want) != (n > MOST_TOKENS ? MOST_TOKENS : n))
+            fail_msg("\"%s\": found %zu tokens, expected %zu", text, n, json_array_size(want));
+        for (size_t j = 0; j < json_array_size(want); j++)
+            if (ids[j] != json_integer_value(json_array_get(want, j)))
+                fail_msg("\"%s\": token %zu is %d", text, j, ids[j]);
+    }
+    assert_in_range(longer, 1, 100);
+    vact_encoder_close(&encoder);
+    json_decref(instructions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_actions_and_stages_are_those_of_pytorch),
+        cmocka_unit_test(test_converted_files_act_alike),
+        cmocka_unit_test(test_instructions_become_the_same_tokens),
+        cmocka_unit_test(folder_remove),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
