@@ -79,7 +79,7 @@ static void print_summary(const vact_diff_summary *s)
 {
     printf("%llu of %llu keys and %llu of %llu tensors differ", (unsigned long long)s->n_keys_different,
            (unsigned long long)s->n_keys, (unsigned long long)s->n_tensors_different, (unsigned long long)s->n_tensors);
-    if (s->n_tensors_different > 0)
+    if (s->largest > 0)
         printf("; largest error %.3e, relative %.3e", s->largest, s->relative);
     printf("\n");
 }

@@ -112,7 +112,7 @@ cmp -s whole.gguf again.gguf || fail 'the same files make another'
 expect 1 diff whole.gguf lm.gguf
 prints '^    b  *only in A: string "tower"$'
 prints '^    y  *i8  *-  *only in A$'
-prints '^1 of 3 keys and 1 of 2 tensors differ; '
+prints '^1 of 3 keys and 1 of 2 tensors differ$'
 rm whole.gguf again.gguf
 { head_of 1 1 && key a tower && tensor y; } >other.gguf
 pad other.gguf && printf '\6' >>other.gguf
