@@ -38,9 +38,9 @@ typedef struct vact_diff_listener {
     void *progress_user;
 } vact_diff_listener;
 
-/* Tells the listener of every key and then of every tensor, same or not: those of `a` in its order, then those that only
- * `b` has. What the files do not mean is not compared: order, alignment, padding, version. Little memory, whatever the
- * files' size. ENOMEM, before the first is told. */
+/* Tells the listener of every key and then of every tensor, same or not: those of `a` in its order, then those that
+ * only `b` has. What the files do not mean is not compared: order, alignment, padding, version. Little memory, whatever
+ * the files' size. ENOMEM, before the first is told. */
 vact_status vact_diff(const vact_gguf *a, const vact_gguf *b, const vact_diff_listener *listener,
                       vact_diff_summary *summary, vact_error *err);
 

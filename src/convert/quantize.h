@@ -22,13 +22,13 @@ typedef struct vact_quantize_report {
 } vact_quantize_report;
 
 /* Writes the checkpoint `in` to `out` with its large matrices stored as another type; keys and all other tensors byte
- * for byte. Tensor by tensor: little memory, whatever the file's size. `out` appears whole or not at all, and may not be
- * `in`. `report` may be NULL.
+ * for byte. Tensor by tensor: little memory, whatever the file's size. `out` appears whole or not at all, and may not
+ * be `in`. `report` may be NULL.
  *
- * Which matrices can be: those of two dimensions that the architecture reads in any type (or, if the type is a float
- * one, in any float type), with rows of whole blocks of the type. The rule takes of them those in f32, f16 or bf16, but for what policies suffer from or is small: embeddings,
- * vision, the action expert, projections of state, actions and time. `only` takes of them those that it matches, also
- * quantized ones.
+ * Which matrices can be: those of two dimensions that the architecture reads in any type (or, if the type is a
+ * float one, in any float type), with rows of whole blocks of the type. The rule takes of them those in f32, f16 or
+ * bf16, but for what policies suffer from or is small: embeddings, vision, the action expert, projections of state,
+ * actions and time. `only` takes of them those that it matches, also quantized ones.
  * EARG: the type is none of these, a pattern is none, matches no name or keeps all, or out is in. EMODEL, also: no
  * matrix qualifies. EFORMAT, also: a value that the type can't hold. Else what vact_model_open and writing a file fail
  * with. */

@@ -21,8 +21,8 @@ typedef struct vact_rewrite {
  * Values as they are, but general.alignment, which is the writer's own. Tensors whose type stays byte for byte; the
  * others decoded and encoded, every value checked to be one that the new type can hold. Tensors go from the mapping to
  * the file a piece at a time and are forgotten behind it: little memory, whatever the file's size.
- * EARG: a key or tensor that is there twice, a type that can't be written, or not from this one, rows that are not whole
- * blocks. EFORMAT: a value that the type can't hold. EIO, ENOMEM. */
+ * EARG: a key or tensor that is there twice, a type that can't be written, or not from this one, rows that are not
+ * whole blocks. EFORMAT: a value that the type can't hold. EIO, ENOMEM. */
 vact_status vact_rewrite_to(const vact_rewrite *rewrite, const char *path, vact_error *err);
 
 /* EARG: no file can be written with tensors of this type. */

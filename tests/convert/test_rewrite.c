@@ -1,5 +1,5 @@
-/* A file written anew holds what its source holds, but for keys that were dropped and added and tensors of another type;
- * it may replace its source, and takes little memory. The bytes expected are put together by hand. */
+/* A file written anew holds what its source holds, but for keys that were dropped and added and tensors of another
+ * type; it may replace its source, and takes little memory. The bytes expected are put together by hand. */
 #include "convert/rewrite.h"
 #include "folder.h"
 #include <setjmp.h>
