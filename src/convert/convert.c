@@ -29,7 +29,7 @@ static bool choose(void *user, const char *name, const vact_row *row, const vact
         *type = (uint32_t)c->type;
     else if (c->type == VACT_DTYPE_F32 || row->made.dtype == VACT_DTYPE_F32)
         *type = VACT_DTYPE_F32;
-    else if (c->type != VACT_DTYPE_END)
+    else if (c->type != VACT_DTYPE_END && row->kind != VACT_ROW_VECTOR)
         *type = VACT_DTYPE_BF16;
     return true;
 }

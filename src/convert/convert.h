@@ -7,8 +7,8 @@
 
 typedef struct vact_conversion {
     /* VACT_DTYPE_END: tensors as they are, but in f32 what VinRobotics/vla.cpp has in f32 in every file (projections,
-     * what is small in the vision tower). bf16: the others in bf16; q8_0, q4_0: as bf16, but what vact_quantize's rule
-     * stores as that type. f32: everything. */
+     * what is small in the vision tower). bf16: the other matrices in bf16; q8_0, q4_0: as bf16, but what
+     * vact_quantize's rule stores as that type. f32: everything. */
     vact_dtype type;
     const char *tokenizer;     /* a tokenizer.json to put in; NULL: the one that came along, if any */
     vact_progress_fn progress; /* NULL: nobody listens */

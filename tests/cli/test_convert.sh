@@ -1,8 +1,47 @@
 #!/bin/sh
-# The commands that make files of files, and compare them, from outside. test_convert.sh VACT REQUEST
-vact=$1 request=$2
+# The commands that make files of files, and compare them, from outside. test_convert.sh VACT REQUEST DATA
+vact=$1 request=$2 data=$3
 . "$(dirname "$0")/expect.sh"
 expect 0 "$vact" synth smolvla --size tiny -o m.gguf
+
+# ---- convert ----
+directory=$data/lerobot_smolvla
+convert() { "$vact" convert "$@"; }
+act() { # CHECKPOINT [OPTION ...]: a chunk for one observation
+    expect 0 "$vact" run "$@" --image "wrist=$data/pictures/exif_II_1.jpg" --image "front=$data/pictures/exif_II_2.jpg" \
+        --text 'close the drawer' --state 12.5,-31.25,47,8.75,-3.5,22 --seed 7
+}
+expect 0 convert "$directory" -o c.gguf
+[ "$(cat out)" = 'c.gguf: smolvla, 0.5 million parameters, 1.9 MB' ] || fail "said $(cat out)"
+[ ! -s err ] || fail "a line on stderr: $(cat err)"
+act "$directory" --json
+cp out reply.json
+act c.gguf --expect reply.json --tol 0
+for type in f32 bf16 q8_0 q4_0; do
+    expect 0 convert "$directory" -o $type.gguf --type $type
+    act $type.gguf --expect reply.json --tol 0.2
+done
+cp -R "$directory" bare && rm bare/tokenizer.json
+expect 0 convert bare -o c.gguf
+[ "$(cat err)" = 'vact: c.gguf has no tokenizer, so it takes token ids only; --tokenizer <tokenizer.json> puts one in' ] ||
+    fail "said $(cat err)"
+expect 0 convert bare -o d.gguf --tokenizer "$directory/tokenizer.json"
+expect 1 "$vact" diff c.gguf d.gguf
+prints '^8 of 43 keys and 0 of 127 tensors differ$'
+complains 2 'vact: the directory is missing' convert
+complains 2 'vact: -o <file> is missing' convert bare
+complains 2 'vact: option --type is "f16", expected one of bf16|f32|q8_0|q4_0' convert bare -o x.gguf --type f16
+complains 1 'vact: bare/model.safetensors: is a file of the checkpoint itself, expected another to write' \
+    convert bare -o bare/model.safetensors
+complains 1 'vact: bare: is a directory, expected a GGUF file, which vact convert makes' \
+    "$vact" quantize bare -o x.gguf --type q8_0
+full_disk() { (ulimit -f 100 && "$@"); }
+complains 1 'vact: x.gguf: cannot write: File too large' full_disk "$vact" convert bare -o x.gguf
+rm bare/config.json
+complains 1 'vact: bare: has no config.json, expected a directory that LeRobot saved or a GGUF file' convert bare -o x.gguf
+[ ! -e x.gguf ] && [ -z "$(find . -name '*x.gguf*')" ] || fail "something is left behind: $(ls)"
+rm -r bare ./*.json
+find . -name '*.gguf' ! -name m.gguf -exec rm {} +
 
 # ---- quantize ----
 quantize() { "$vact" quantize "$@"; }
@@ -39,7 +78,6 @@ complains 1 'vact: the pattern "(" is no regular expression: missing closing par
     quantize m.gguf -o x.gguf --type q8_0 --only '('
 complains 1 'vact: m.gguf: the pattern "lm_head" matches no matrix that can be stored as q8_0, expected one for names like vit.pos_embd' \
     quantize m.gguf -o x.gguf --type q8_0 --only lm_head
-full_disk() { (ulimit -f 100 && "$@"); }
 complains 1 'vact: x.gguf: cannot write: File too large' full_disk "$vact" quantize m.gguf -o x.gguf --type q8_0
 [ "$(ls)" = "$(printf 'err\nm.gguf\nout')" ] || fail "something is left behind: $(ls)"
 
