@@ -39,9 +39,8 @@ static void check_key(const vact_gguf *gguf, const char *name, const char *type,
     char has[512] = "";
     const size_t n = strlen(hex) / 2;
     assert_true(2 * n < sizeof has);
-    assert_int_equal(value->type == VACT_GGUF_STRING ? vact_gguf_get_text(value, 0).length
-                                                     : vact_gguf_type_bytes(value->type),
-                     n);
+    assert_int_equal(
+        value->type == VACT_GGUF_STRING ? vact_gguf_get_text(value, 0).length : vact_gguf_type_bytes(value->type), n);
     for (size_t i = 0; i < n; i++)
         snprintf(has + 2 * i, 3, "%02x", bytes[i]);
     if (strcmp(has, hex) != 0)
@@ -56,7 +55,8 @@ static void check_tensor(const vact_gguf *gguf, const char *name, const char *ty
         fail_msg("tensor %s is missing", name);
     assert_string_equal(vact_dtype_get(t->dtype)->name, type);
     for (uint32_t i = t->n_dims; i-- > 0;)
-        snprintf(has + strlen(has), sizeof has - strlen(has), "%s%llu", has[0] ? "x" : "", (unsigned long long)t->ne[i]);
+        snprintf(has + strlen(has), sizeof has - strlen(has), "%s%llu", has[0] ? "x" : "",
+                 (unsigned long long)t->ne[i]);
     assert_string_equal(has, shape);
     if (fnv1a64(t->data, t->bytes) != strtoull(hash, NULL, 16))
         fail_msg("tensor %s differs", name);
@@ -127,7 +127,8 @@ static void test_what_would_be_overwritten_is_refused(void **state)
     vact_converted made;
     const vact_conversion plain = { .type = VACT_DTYPE_END };
     assert_int_equal(vact_convert(DIRECTORY, DIRECTORY "/model.safetensors", &plain, &made, &err), VACT_EARG);
-    assert_non_null(strstr(err.text, "model.safetensors: is a file of the checkpoint itself, expected another to write"));
+    assert_non_null(
+        strstr(err.text, "model.safetensors: is a file of the checkpoint itself, expected another to write"));
     assert_int_equal(vact_convert(DIRECTORY, DIRECTORY "/./config.json", &plain, &made, &err), VACT_EARG);
     assert_int_equal(vact_convert(DIRECTORY, DIRECTORY, &plain, &made, &err), VACT_EARG);
     assert_int_equal(vact_convert(DIRECTORY, path, &(vact_conversion){ .type = VACT_DTYPE_Q4_0 + 1 }, &made, &err),
