@@ -237,8 +237,42 @@ def hub_seeds():
     }
 
 
+def safetensors_seeds():
+    """Files, and an index of shards: what begins as JSON."""
+    def file(header, data=0):
+        raw = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
+        return struct.pack("<Q", len(raw)) + raw + bytes(data)
+
+    def tensor(dtype, shape, begin, end):
+        return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+    whole = {"__metadata__": {"format": "pt"}, "a": tensor("F32", [2], 0, 8), "b": tensor("BF16", [1, 2], 8, 12),
+             "s": tensor("I64", [], 12, 20), "n": tensor("F16", [0, 3], 20, 20)}
+    types = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+             "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "I32": 32, "U32": 32, "C64": 64, "F64": 64,
+             "U64": 64}
+    at, every = 0, {}
+    for name, size in types.items():
+        every[name] = tensor(name, [8], at, at + size)
+        at += size
+    return {
+        "whole": file(whole, 20), "types": file(every, at), "empty": file({}), "cut": file(whole, 19),
+        "cut_in_header": file(whole)[:60],
+        "padded": file(b'{"\\u00e4":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}} \n', 1),
+        "hole": file({"a": tensor("U8", [1], 0, 1), "b": tensor("U8", [1], 2, 3)}, 3),
+        "overlap": file({"a": tensor("F32", [2], 0, 8), "b": tensor("F32", [1], 4, 8)}, 8),
+        "overflow": file({"a": tensor("F32", [1 << 32, 1 << 32], 0, 0)}), "huge": struct.pack("<Q", 1 << 60) + b"{}",
+        "nine_dims": file({"a": tensor("U8", [1] * 9, 0, 1)}, 1), "negative": file({"a": tensor("U8", [-1], 0, 1)}, 1),
+        "unknown_type": file({"a": tensor("X", [1], 0, 1)}, 1), "metadata": file({"__metadata__": {"a": "\0", "b": 1}}),
+        "twice": file(b'{"a":{},"a":{}}'),
+        "index": b'{"metadata":{"total_size":4},"weight_map":{"a":"m-2","b":"m-1","c":"m-2"}}',
+        "index_above": b'{"weight_map":{"a":"../m"}}', "index_empty": b'{"weight_map":{}}',
+    }
+
+
 for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds()),
-                      ("fuzz_tokenizer", tokenizer_seeds()), ("fuzz_hub", hub_seeds())]:
+                      ("fuzz_safetensors", safetensors_seeds()), ("fuzz_tokenizer", tokenizer_seeds()),
+                      ("fuzz_hub", hub_seeds())]:
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in seeds.items():

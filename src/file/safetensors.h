@@ -1,51 +1,59 @@
-/* Safetensors files, alone or as the shards of a checkpoint: bytes -> checked views.
+/* Safetensors files, one or a checkpoint's shards: bytes -> checked views.
  *
- *   u64 length of the header | JSON {"name": {"dtype", "shape", "data_offsets"}, ..., "__metadata__"} | data
- *
- * The header may be 100 MB. Tensors cover the data without holes or overlaps. Data has the alignment that the file gives
- * it: by custom that of its type, by no rule. Views live until close.
- * Format: huggingface/safetensors, README and safetensors/src/tensor.rs. */
+ * A file is mapped and all of it is checked that its header says: the header's length, its JSON, types, shapes, and
+ * that the tensors' data lie end to end from the header to the file's last byte. Views live until close.
+ * Format: huggingface/safetensors, README.md and safetensors/src/tensor.rs. */
 #ifndef VACT_FILE_SAFETENSORS_H
 #define VACT_FILE_SAFETENSORS_H
 
 #include "file/dtype.h"
 #include "vact.h"
 
-enum { VACT_SAFETENSORS_DIMS = 8 };
+enum { VACT_SAFETENSOR_DIMS = 8 };
 
 typedef struct vact_safetensor {
-    const char *name;      /* NUL-terminated */
-    const char *type_name; /* as the file says: "F32", "I64" */
-    uint32_t dtype;        /* F32, F16, BF16; VACT_DTYPE_END: another type */
-    uint32_t n_dims;
-    uint64_t dims[VACT_SAFETENSORS_DIMS]; /* slowest first */
-    uint64_t bytes;
-    const uint8_t *data;
+    const char *name;      /* NUL-terminated, at least one byte */
+    const char *type_name; /* as in the file: "F32", "I64" */
+    uint32_t dtype;        /* VACT_DTYPE_F32, _F16, _BF16; UINT32_MAX, which vact_dtype_get doesn't know: another */
+    uint32_t n_dims;       /* 0: a scalar */
+    uint64_t dims[VACT_SAFETENSOR_DIMS]; /* slowest first, as in the file; 1 beyond n_dims; 0 where it holds nothing */
+    uint64_t bytes;                      /* of data: the dimensions' product, which fits int64_t, times the type's */
+    uint64_t offset;                     /* of data, from the end of the file's header */
+    const uint8_t *data; /* at any address: writers pad the header to 8 bytes, but nothing says that they must */
+    const char *file;    /* which it is in, as messages show it */
 } vact_safetensor;
 
+typedef struct vact_safetensors_text {
+    const char *key, *text; /* NUL-terminated */
+} vact_safetensors_text;
+
 typedef struct vact_safetensors {
-    const char *path;               /* as messages show it */
-    uint64_t n;                     /* tensors of all files */
-    const vact_safetensor *tensors; /* sorted by name */
+    const char *path; /* as messages show it: of the file, or of the index that names the shards */
+    uint64_t n_tensors, n_metadata;
+    const vact_safetensor *tensors;        /* in the order of their data; shards in the order of their names */
+    const vact_safetensor *const *by_name; /* the same, sorted by name */
+    const vact_safetensors_text *metadata; /* "__metadata__", those of shards one after another */
 } vact_safetensors;
 
-/* EIO, EFORMAT or ENOMEM, and NULL in *out; the text names the file, the tensor, what was found and what is right. */
+/* EIO, EFORMAT or ENOMEM, and NULL in *out; the text names the file and the tensor, what was found and what is right,
+ * with anything unprintable in a name escaped. */
 vact_status vact_safetensors_open(vact_safetensors **out, const char *path, vact_error *err);
 
-/* DIR/STEM.safetensors or, where that isn't there, the shards that DIR/STEM.safetensors.index.json lists. EFORMAT, also:
- * a shard lacks a tensor that the index promises, or two hold the same. */
+/* DIR/STEM.safetensors; if there is none, the shards that DIR/STEM.safetensors.index.json names. */
 vact_status vact_safetensors_open_dir(vact_safetensors **out, const char *dir, const char *stem, vact_error *err);
 
-/* The same over bytes that the caller keeps (for tests and fuzzing); `name` stands for the path. */
+/* A file's bytes, which the caller keeps (for tests and fuzzing); `name` stands for the path. */
 vact_status vact_safetensors_parse(vact_safetensors **out, const char *name, const uint8_t *data, size_t size,
                                    vact_error *err);
-
-void vact_safetensors_close(vact_safetensors **safetensors); /* accepts NULL and a pointer to NULL */
+void vact_safetensors_close(vact_safetensors **set); /* accepts NULL and a pointer to NULL */
 
 /* NULL when there is none. O(log n). */
-const vact_safetensor *vact_safetensors_find(const vact_safetensors *safetensors, const char *name);
+const vact_safetensor *vact_safetensors_find(const vact_safetensors *set, const char *name);
+/* The text of a key of "__metadata__", of the first file that has it; NULL when none has. */
+const char *vact_safetensors_metadata(const vact_safetensors *set, const char *key);
 
-/* See vact_mapping_forget. */
-void vact_safetensors_forget(const vact_safetensors *safetensors, const void *data, size_t size);
+/* These bytes of a tensor's data were read and are not needed soon: their memory goes back to the system, and a later
+ * read fetches them from the file again. For who reads a large checkpoint in little memory. */
+void vact_safetensors_forget(const vact_safetensors *set, const uint8_t *data, uint64_t bytes);
 
 #endif

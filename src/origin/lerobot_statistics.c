@@ -66,7 +66,7 @@ static const vact_safetensor *find_buffer(const lerobot *l, const feature *f, co
     *found = hit != NULL;
     if (hit)
         return hit;
-    for (uint64_t i = 0; i < l->weights->n; i++) {
+    for (uint64_t i = 0; i < l->weights->n_tensors; i++) {
         const vact_safetensor *t = &l->weights->tensors[i];
         const size_t length = strlen(t->name), owner = strlen(f->owners[0]);
         if (length > strlen(end) + owner && strncmp(t->name, f->owners[0], owner) == 0 && t->name[owner] == '.' &&

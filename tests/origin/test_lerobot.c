@@ -127,7 +127,7 @@ static void test_tensors_are_the_files_own(void **state)
     check_tensor(gguf, "action_mean", statistics, "action.mean");
     check_tensor(gguf, "action_std", statistics, "action.std");
     /* All of the checkpoint is used but the head of the language model. */
-    assert_int_equal(gguf->n_tensors, weights->n - 1 + 4);
+    assert_int_equal(gguf->n_tensors, weights->n_tensors - 1 + 4);
     vact_safetensors_close(&statistics);
     vact_safetensors_close(&weights);
     vact_gguf_close(&gguf);
@@ -264,7 +264,7 @@ static void make_old(const char *robot, const char *second_robot)
     assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
     assert_int_equal(vact_safetensors_open(&statistics, directory_file(DIRECTORY_STATE), &err), VACT_OK);
     size_t n = 0;
-    for (uint64_t i = 0; i < weights->n; i++)
+    for (uint64_t i = 0; i < weights->n_tensors; i++)
         all[n++] = &weights->tensors[i];
     for (int i = 0; i < 6; i++) {
         const char *owner = i < 2 ? "normalize_inputs" : i < 4 ? "unnormalize_outputs" : "normalize_targets";
@@ -316,7 +316,7 @@ static void make_shards(void)
     FILE *f = fopen(directory_file("model.safetensors.index.json"), "w");
     assert_non_null(f);
     fprintf(f, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
-    for (uint64_t i = 0; i < weights->n; i++) {
+    for (uint64_t i = 0; i < weights->n_tensors; i++) {
         const int shard = i % 3 == 0;
         half[shard][n[shard]++] = &weights->tensors[i];
         fprintf(f, "%s\"%s\": \"model-0000%d-of-00002.safetensors\"", i ? ", " : "", weights->tensors[i].name,
@@ -442,7 +442,7 @@ static long place_of(const char *file, const char *name)
     assert_int_equal(vact_safetensors_open(&s, directory_file(file), &err), VACT_OK);
     const uint8_t *first = s->tensors[0].data;
     uint64_t bytes = 0;
-    for (uint64_t i = 0; i < s->n; i++) {
+    for (uint64_t i = 0; i < s->n_tensors; i++) {
         first = s->tensors[i].data < first ? s->tensors[i].data : first;
         bytes += s->tensors[i].bytes;
     }
