@@ -34,9 +34,9 @@ HUB_NAME = SmolVLAConfig.vlm_model_name
 SEED = 0
 STATE_DIM = ACTION_DIM = 6
 CAMERAS = ("observation.images.wrist", "observation.images.front")  # not in the alphabet's order, on purpose
-SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>",
-                  "<gh_stars>", "<issue_start>", "<issue_comment>", "<issue_closed>", "<jupyter_start>", "<jupyter_text>",
-                  "<jupyter_code>", "<jupyter_output>", "<jupyter_script>", "<empty_output>"]
+SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<reponame>", "<file_sep>",
+                  "<filename>", "<gh_stars>", "<issue_start>", "<issue_comment>", "<issue_closed>", "<jupyter_start>",
+                  "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<jupyter_script>", "<empty_output>"]
 IMAGE_TOKENS = ["<global-img>", "<fake_token_around_image>", "<image>", "<end_of_utterance>"]
 TINY_VOCAB = 512
 
@@ -76,11 +76,13 @@ def train_tokenizer(texts):
 
 TRAINING_TEXTS = [
     "pick up the red cube and place it in the box", "put the black bowl on the plate", "open the middle drawer of the "
-    "cabinet", "close the drawer", "fold the towel", "stack the green block on top of the blue block", "push the button",
-    "grasp the peg and insert it into the hole", "pour the water into the cup", "turn on the stove and put the pot on it",
+    "cabinet", "close the drawer", "fold the towel", "stack the green block on top of the blue block",
+    "push the button", "grasp the peg and insert it into the hole", "pour the water into the cup",
+    "turn on the stove and put the pot on it",
     "move the left arm to the home position", "wipe the table with the sponge", "hand the screwdriver to the person",
     "sort the 12 bolts by size", "put the lego brick into the transparent box", "take the bottle out of the basket",
-    "räume den Tisch ab", "ouvre le tiroir à gauche", "coloca la taza sobre la mesa", "赤いブロックを箱に入れて", "把杯子放到盘子上",
+    "räume den Tisch ab", "ouvre le tiroir à gauche", "coloca la taza sobre la mesa",
+    "赤いブロックを箱に入れて", "把杯子放到盘子上",
     "возьми красный куб", "    indented    text", "wait 10 seconds, then go!",
 ]
 
@@ -107,8 +109,9 @@ def make_vlm(size, directory):
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"), pad_token_id=2)
     config.architectures = ["SmolVLMForConditionalGeneration"]
     config.save_pretrained(directory)
-    transformers.SmolVLMProcessor(
-        transformers.SmolVLMImageProcessor(), tokenizer, transformers.SmolVLMVideoProcessor()).save_pretrained(directory)
+    processor = transformers.SmolVLMProcessor(
+        transformers.SmolVLMImageProcessor(), tokenizer, transformers.SmolVLMVideoProcessor())
+    processor.save_pretrained(directory)
 
 
 @contextlib.contextmanager
@@ -120,7 +123,7 @@ def hub(directory, dtype):
     def redirect(original):
         return lambda name, *args, **kw: original(directory if name == HUB_NAME else name, *args, **kw)
 
-    def model(name, **kw):  # as AutoModelForImageTextToText.from_pretrained(torch_dtype="bfloat16") does, without weights
+    def model(name, **kw):  # as from_pretrained(torch_dtype="bfloat16") does, without weights
         assert name == HUB_NAME
         config = transformers.AutoConfig.from_pretrained(directory)
         for part in (config, config.text_config, config.vision_config):
@@ -157,12 +160,13 @@ def noise(name, count, seed=SEED):
     return ((z >> np.uint64(40)).astype(np.float64) * 2.0**-23 - 1.0).astype(np.float32)
 
 
-GAINS = {"q_proj": 1.25, "k_proj": 1.25, "o_proj": 0.5, "out_proj": 0.5, "action_out_proj": 0.5, "down_proj": 0.5, "fc2": 0.5}
+GAINS = {"q_proj": 1.25, "k_proj": 1.25, "o_proj": 0.5, "out_proj": 0.5, "down_proj": 0.5, "fc2": 0.5,
+         "action_out_proj": 0.5}
 
 
 def weight(name, shape):
-    """Matrices of fan-in scale, norms around 1, small biases. What closes a residual branch and the velocity is smaller,
-    so that errors don't grow through layers and steps: trained policies are no amplifiers of rounding either."""
+    """Matrices of fan-in scale, norms around 1, small biases. What closes a residual branch and the velocity is
+    smaller, so that errors don't grow through layers and steps: trained policies don't amplify rounding either."""
     offset, scale = 0.0, 0.05
     if "norm" in name and name.endswith("weight"):
         offset, scale = 1.0, 0.2
@@ -196,19 +200,20 @@ def statistics():
     }
 
 
-def make_config(size, **changes):
+def make_config(size):
     inputs = {CAMERAS[0]: PolicyFeature(FeatureType.VISUAL, (3, 480, 640)),
               "observation.state": PolicyFeature(FeatureType.STATE, (STATE_DIM,)),
               CAMERAS[1]: PolicyFeature(FeatureType.VISUAL, (3, 480, 640))}
     outputs = {"action": PolicyFeature(FeatureType.ACTION, (ACTION_DIM,))}
-    return SmolVLAConfig(**({"input_features": inputs, "output_features": outputs, "device": "cpu", "push_to_hub": False,
-                             "load_vlm_weights": True} | SIZES[size]["policy"] | changes))
+    fixed = {"input_features": inputs, "output_features": outputs, "device": "cpu", "push_to_hub": False,
+             "load_vlm_weights": True}
+    return SmolVLAConfig(**(fixed | SIZES[size]["policy"]))
 
 
-def make_policy(size, directory, **changes):
+def make_policy(size, directory):
     """The policy with its weights, and the two processors. `directory` is that of make_vlm()."""
     with hub(directory, SIZES[size]["dtype"]):
-        config = make_config(size, **changes)
+        config = make_config(size)
         policy = SmolVLAPolicy(config)
         processors = make_pre_post_processors(config, dataset_stats=statistics())
     with torch.no_grad():

@@ -55,7 +55,8 @@ def frame(width, height, seed):
 
 
 CASES = [
-    dict(name="base", frames={WRIST: (64, 64, 1), FRONT: (64, 64, 2)}, task="pick up the red cube and place it in the box",
+    dict(name="base", frames={WRIST: (64, 64, 1), FRONT: (64, 64, 2)},
+         task="pick up the red cube and place it in the box",
          state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
     dict(name="padded", frames={WRIST: (80, 48, 3), FRONT: (45, 60, 4)}, task="räume den Tisch ab\n",
          state=[-60.0, 15.5, 3.25, 88.0, 0.0, 41.5], noise="noise.padded"),
@@ -69,7 +70,8 @@ CASES = [
     dict(name="front_only", frames={FRONT: (64, 64, 2)}, task="close the drawer",
          state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
     dict(name="empty_camera", frames={WRIST: (64, 64, 1), FRONT: (64, 64, 2)}, empty_cameras=1,
-         task="pick up the red cube and place it in the box", state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
+         task="pick up the red cube and place it in the box",
+         state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
     dict(name="base_bf16_matrices", like="base", rounded="matrices"),
     dict(name="base_bf16_decoder_norms", like="base", rounded="matrices and decoder norms"),
 ]
@@ -78,7 +80,8 @@ FULL_CASES = [
     dict(name="full_1view", frames={WRIST: (512, 512, 1)}, task="pick up the red cube and place it in the box",
          state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
     dict(name="full_2views", frames={WRIST: (512, 512, 1), FRONT: (640, 480, 2)},
-         task="pick up the red cube and place it in the box", state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
+         task="pick up the red cube and place it in the box",
+         state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
 ]
 
 
@@ -172,7 +175,8 @@ def run(case, directory, vlm, dtype, most):
           stages["velocity"].std().item(), "x", last.std().item())
     return {
         "name": case["name"],
-        "frames": [{"camera": key, "width": w, "height": h, "seed": seed} for key, (w, h, seed) in case["frames"].items()],
+        "frames": [{"camera": key, "width": width, "height": height, "seed": seed}
+                   for key, (width, height, seed) in case["frames"].items()],
         "empty_cameras": config.empty_cameras, "rounded": case.get("rounded", "nothing"),
         "task": case["task"], "state": case["state"], "noise": floats(noise),
         "tokens": batch["observation.language.tokens"][0].tolist(),
@@ -223,7 +227,7 @@ def tokenize_instructions(directory, vlm):
 
 
 def normalisers():
-    """Every mode of LeRobot's normaliser on its own, with a constant column and small deviations among the statistics."""
+    """Every mode of LeRobot's normaliser on its own; a constant column and small deviations are among them."""
     stats = {"mean": [1.5, -20.0, 0.0, 3.0], "std": [0.25, 12.0, 1e-7, 0.01], "min": [-1.0, -90.0, 2.0, 2.9],
              "max": [2.0, 85.0, 2.0, 3.1], "q01": [-0.5, -80.0, 2.0, 2.95], "q10": [0.0, -55.0, 2.0, 2.97],
              "q90": [1.75, 60.0, 2.0, 3.03], "q99": [1.9, 80.0, 2.0, 3.05]}
@@ -237,8 +241,9 @@ def normalisers():
         args = dict(features=features, norm_map={FeatureType.STATE: mode, FeatureType.ACTION: mode},
                     stats={"observation.state": tensors, "action": tensors})
         forward, back = NormalizerProcessorStep(**args), UnnormalizerProcessorStep(**args)
+        normalised = forward._normalize_observation({"observation.state": raw}, inverse=False)["observation.state"]
         out["modes"][mode.value] = {
-            "raw_to_model": floats(forward._normalize_observation({"observation.state": raw}, False)["observation.state"]),
+            "raw_to_model": floats(normalised),
             "model_to_raw": floats(back._normalize_action(model, inverse=True))}
     return out
 
