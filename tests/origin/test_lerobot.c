@@ -1,5 +1,6 @@
 /* A directory that LeRobot 0.4.4 saved (tools/reference/make_smolvla.py), and what goes wrong when parts of it are
  * missing or other than they were. */
+#include "load_json.h"
 #include "origin/directory.h"
 #include "origin/origin.h"
 
@@ -197,88 +198,117 @@ static double view_value(const vact_gguf *gguf, const char *name, int i)
     return (double)value;
 }
 
-/* LeRobot's normalised value of x, and ours; both in double. */
-static void check_range_mode(const char *mode, const char *low, const char *high)
+/* Three values with the statistics of a golden, in the files of both processors. */
+enum { GOLDEN_VALUES = 4, USED = 3 };
+static const int used[USED] = { 0, 1, 3 }; /* value 2 has a range of no width, which is refused here */
+
+static void save_statistics(const json_t *statistics)
 {
-    char to[64], name[64];
+    static const char *const features[] = { "observation.state", "action" };
+    static const char *const files[] = { DIRECTORY_STATE, DIRECTORY_ACTIONS };
+    for (int f = 0; f < 2; f++) {
+        vact_safetensor tensors[16];
+        const vact_safetensor *list[16];
+        char names[16][64];
+        float values[16][USED];
+        size_t n = 0;
+        const char *statistic;
+        json_t *of;
+        json_object_foreach((json_t *)(uintptr_t)statistics, statistic, of)
+        {
+            for (int i = 0; i < USED; i++)
+                values[n][i] = (float)json_number_value(json_array_get(of, (size_t)used[i]));
+            snprintf(names[n], sizeof names[n], "%s.%s", features[f], statistic);
+            tensors[n] = (vact_safetensor){ .name = names[n],
+                                            .type_name = "F32",
+                                            .n_dims = 1,
+                                            .dims = { USED },
+                                            .bytes = sizeof values[n],
+                                            .data = (const uint8_t *)values[n] };
+            list[n] = &tensors[n];
+            n++;
+        }
+        directory_save(files[f], list, n);
+    }
+}
+
+/* What LeRobot's normaliser makes of values, both ways, and what the mean and deviation of the view make of them. */
+static void check_mode(const json_t *golden, const char *mode, const json_t *want)
+{
+    char to[64];
     directory_make();
+    save_statistics(json_object_get(golden, "stats"));
+    directory_edit("config.json", "\"shape\": [\n                6\n", "\"shape\": [\n                3\n");
+    directory_edit("config.json", "\"shape\": [\n                6\n", "\"shape\": [\n                3\n");
     snprintf(to, sizeof to, "\"STATE\": \"%s\"", mode);
     directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", to);
     snprintf(to, sizeof to, "\"ACTION\": \"%s\"", mode);
     directory_edit("policy_postprocessor.json", "\"ACTION\": \"MEAN_STD\"", to);
     vact_gguf *gguf = open_checkpoint();
-    for (int i = 0; i < 6; i++) {
-        snprintf(name, sizeof name, "observation.state.%s", low);
-        const double a = value_of(DIRECTORY_STATE, name, i);
-        snprintf(name, sizeof name, "observation.state.%s", high);
-        const double b = value_of(DIRECTORY_STATE, name, i), x = a + 0.3 * (b - a);
-        const double want = 2 * (x - a) / (b - a) - 1;
-        const double has = (x - view_value(gguf, "state_mean", i)) / (view_value(gguf, "state_std", i) + 1e-8);
-        assert_true(fabs(has - want) < 1e-6);
-
-        snprintf(name, sizeof name, "action.%s", low);
-        const double c = value_of(DIRECTORY_ACTIONS, name, i);
-        snprintf(name, sizeof name, "action.%s", high);
-        const double d = value_of(DIRECTORY_ACTIONS, name, i);
-        const double back = 0.7 * (view_value(gguf, "action_std", i) + 1e-8) + view_value(gguf, "action_mean", i);
-        assert_true(fabs(back - ((0.7 + 1) / 2 * (d - c) + c)) < 1e-6 * (1 + fabs(back)));
-    }
+    const json_t *raw = json_object_get(golden, "raw"), *model = json_object_get(golden, "model");
+    for (size_t r = 0; r < json_array_size(raw); r++)
+        for (int i = 0; i < USED; i++) {
+            const size_t at = (size_t)used[i], flat = r * GOLDEN_VALUES + at;
+            const double x = json_number_value(json_array_get(json_array_get(raw, r), at));
+            const double y = json_number_value(json_array_get(json_array_get(model, r), at));
+            const double there = json_number_value(json_array_get(json_object_get(want, "raw_to_model"), flat));
+            const double back = json_number_value(json_array_get(json_object_get(want, "model_to_raw"), flat));
+            const double has = (x - view_value(gguf, "state_mean", i)) / (view_value(gguf, "state_std", i) + 1e-8);
+            const double had = y * (view_value(gguf, "action_std", i) + 1e-8) + view_value(gguf, "action_mean", i);
+            if (!(fabs(has - there) <= 1e-5 * (1 + fabs(there))) || !(fabs(had - back) <= 1e-6 * (1 + fabs(back))))
+                fail_msg("%s, row %zu, value %zu: %g and %g, expected %g and %g", mode, r, at, has, had, there, back);
+        }
     vact_gguf_close(&gguf);
 }
 
-static void test_ranges_become_a_mean_and_a_deviation(void **state)
+static void test_every_way_to_normalise_becomes_a_mean_and_a_deviation(void **state)
 {
     (void)state;
-    check_range_mode("MIN_MAX", "min", "max");
-    check_range_mode("QUANTILES", "q01", "q99");
-    check_range_mode("QUANTILE10", "q10", "q90");
-}
-
-static void test_identity_leaves_values_alone(void **state)
-{
-    (void)state;
-    directory_make();
-    directory_edit("policy_preprocessor.json", "\"STATE\": \"MEAN_STD\"", "\"STATE\": \"IDENTITY\"");
-    vact_gguf *gguf = open_checkpoint();
-    for (int i = 0; i < 6; i++) {
-        assert_true(view_value(gguf, "state_mean", i) == 0);
-        assert_true(view_value(gguf, "state_std", i) == 1);
-        assert_true(view_value(gguf, "action_std", i) == value_of(DIRECTORY_ACTIONS, "action.std", i));
+    json_t *golden = load_json(TEST_DATA "/lerobot_normalize.json"), *want;
+    const char *mode;
+    assert_int_equal(json_object_size(json_object_get(golden, "modes")), 5);
+    json_object_foreach(json_object_get(golden, "modes"), mode, want)
+    {
+        check_mode(golden, mode, want);
     }
-    vact_gguf_close(&gguf);
+    json_decref(golden);
 }
 
-/* Moves the statistics into the weights' file, under the names that LeRobot gave them before it had processors; `robot`
- * stands before "buffer_". */
-static void make_old(const char *robot, const char *second_robot)
+/* Moves the statistics into the weights' file, as LeRobot had them before it had processors: those of the golden's list
+ * whose names don't hold `without`. */
+static void make_old(const char *list, const char *without)
 {
     vact_error err = { 0 };
-    vact_safetensors *weights = NULL, *statistics = NULL;
+    vact_safetensors *weights = NULL;
     const vact_safetensor *all[160];
-    vact_safetensor moved[6];
-    char names[6][100];
-    static const char *const from[] = {
-        "observation.state.mean", "observation.state.std", "action.mean", "action.std", "action.mean", "action.std"
-    };
+    vact_safetensor moved[16];
+    float values[16][6];
+    const char *name;
+    json_t *golden = load_json(TEST_DATA "/lerobot_smolvla.json"), *of;
+    size_t n = 0, n_moved = 0;
     directory_make();
     assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
-    assert_int_equal(vact_safetensors_open(&statistics, directory_file(DIRECTORY_STATE), &err), VACT_OK);
-    size_t n = 0;
     for (uint64_t i = 0; i < weights->n_tensors; i++)
         all[n++] = &weights->tensors[i];
-    for (int i = 0; i < 6; i++) {
-        const char *owner = i < 2 ? "normalize_inputs" : i < 4 ? "unnormalize_outputs" : "normalize_targets";
-        snprintf(names[i], sizeof names[i], "%s.%sbuffer_%s.%s", owner, i == 4 && second_robot ? second_robot : robot,
-                 i < 2 ? "observation_state" : "action", i % 2 ? "std" : "mean");
-        if (i == 4 && second_robot)
-            snprintf(names[i], sizeof names[i], "normalize_inputs.%sbuffer_observation_state.mean", second_robot);
-        moved[i] = *vact_safetensors_find(statistics, from[i]);
-        moved[i].name = names[i];
-        all[n++] = &moved[i];
+    json_object_foreach(json_object_get(json_object_get(golden, "old_statistics"), list), name, of)
+    {
+        if (without && strstr(name, without))
+            continue;
+        assert_int_equal(json_array_size(of), 6);
+        for (size_t i = 0; i < 6; i++)
+            values[n_moved][i] = (float)json_number_value(json_array_get(of, i));
+        moved[n_moved] = (vact_safetensor){ .name = name,
+                                            .type_name = "F32",
+                                            .n_dims = 1,
+                                            .dims = { 6 },
+                                            .bytes = sizeof values[0],
+                                            .data = (const uint8_t *)values[n_moved] };
+        all[n++] = &moved[n_moved++];
     }
+    assert_in_range(n_moved, 6, 12);
     directory_save("new.safetensors", all, n);
-    vact_safetensors_close(&statistics);
     vact_safetensors_close(&weights);
+    json_decref(golden);
     char to[512];
     snprintf(to, sizeof to, "%s", directory_file("model.safetensors"));
     assert_int_equal(rename(directory_file("new.safetensors"), to), 0);
@@ -289,9 +319,8 @@ static void make_old(const char *robot, const char *second_robot)
 static void test_statistics_are_found_where_lerobot_once_kept_them(void **state)
 {
     (void)state;
-    static const char *const robots[] = { "", "so100-red_" };
-    for (int r = 0; r < 2; r++) {
-        make_old(robots[r], NULL);
+    for (int prefixed = 0; prefixed < 2; prefixed++) {
+        make_old(prefixed ? "prefixed_by_data_set" : "plain", "so100-blue_");
         vact_gguf *gguf = open_checkpoint();
         for (int i = 0; i < 6; i++) {
             assert_true(view_value(gguf, "state_mean", i) == value_of(DIRECTORY_STATE, "observation.state.mean", i));
@@ -488,10 +517,10 @@ static void test_a_way_to_normalise_that_is_not_known_is_refused(void **state)
     directory_edit("policy_postprocessor.json", "\"ACTION\": \"MEAN_STD\"", "\"ACTION\": \"LOG\"");
     check_refused(VACT_EFORMAT, ": the normalizer: norm_map/ACTION is \"LOG\", expected one of: MEAN_STD, MIN_MAX, "
                                 "QUANTILES, QUANTILE10, IDENTITY");
-    make_old("", NULL);
+    make_old("plain", NULL);
     directory_edit("config.json", "\"STATE\": \"MEAN_STD\",", "");
     check_refused(VACT_EFORMAT, ": config.json: normalization_mapping/STATE is missing, expected how it is normalised");
-    make_old("so100_", "so101_");
+    make_old("prefixed_by_data_set", NULL);
     check_refused(VACT_EFORMAT, ": 2 tensors end in buffer_observation_state.mean, as in normalize_inputs.so10");
 }
 
@@ -526,8 +555,7 @@ int main(void)
         cmocka_unit_test(test_cameras_come_in_the_order_of_the_configuration),
         cmocka_unit_test(test_cameras_have_the_robots_names),
         cmocka_unit_test(test_names_of_state_and_action_values_are_kept),
-        cmocka_unit_test(test_ranges_become_a_mean_and_a_deviation),
-        cmocka_unit_test(test_identity_leaves_values_alone),
+        cmocka_unit_test(test_every_way_to_normalise_becomes_a_mean_and_a_deviation),
         cmocka_unit_test(test_statistics_are_found_where_lerobot_once_kept_them),
         cmocka_unit_test(test_shards_give_what_one_file_gives),
         cmocka_unit_test(test_missing_parts_are_named),

@@ -161,7 +161,7 @@ def noise(name, count, seed=SEED):
 
 
 GAINS = {"q_proj": 1.25, "k_proj": 1.25, "o_proj": 0.5, "out_proj": 0.5, "down_proj": 0.5, "fc2": 0.5,
-         "action_out_proj": 0.5}
+         "action_out_proj": 0.15}
 
 
 def weight(name, shape):

@@ -73,7 +73,6 @@ CASES = [
          task="pick up the red cube and place it in the box",
          state=[12.5, -31.25, 47.0, 8.75, -3.5, 22.0], noise="noise"),
     dict(name="base_bf16_matrices", like="base", rounded="matrices"),
-    dict(name="base_bf16_decoder_norms", like="base", rounded="matrices and decoder norms"),
 ]
 
 FULL_CASES = [
@@ -136,12 +135,11 @@ class Recorder:
         self.stages["x"].append(args["x_t"][0])
 
 
-def round_to_bf16(policy, which):
+def round_to_bf16(policy):
     with torch.no_grad():
         for name, tensor in policy.state_dict().items():
-            norms = which != "matrices" and "vision_model" not in name and ("layernorm" in name or ".norm." in name)
             projection = name.startswith("model.") and name.count(".") == 2  # state_proj, action_in_proj and their like
-            if norms or (name.endswith(TENSORS_IN_BF16) and not projection):
+            if name.endswith(TENSORS_IN_BF16) and not projection:
                 tensor.copy_(tensor.bfloat16().float())
 
 
@@ -153,7 +151,7 @@ def load(directory, vlm, dtype, case):
         policy = SmolVLAPolicy.from_pretrained(directory, config=config, strict=True).float().eval()
         pre, post = make_pre_post_processors(config, pretrained_path=directory)
     if "rounded" in case:
-        round_to_bf16(policy, case["rounded"])
+        round_to_bf16(policy)
     return policy, pre, post
 
 
