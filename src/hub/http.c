@@ -74,18 +74,18 @@ static vact_status open_base(hub_http *http, vact_error *err)
 
 /* A token that was given is for the hub that was given. The one that lies in a user's home is for HUB_BASE: no other
  * host gets to see it. NULL: there is no file to be read. */
-static const char *token_file(const hub_settings *settings, char *out, size_t size)
+static const char *token_file(const hub_http *http, char *out, size_t size)
 {
     const char *home = getenv("HOME");
-    if (settings->token || settings->base || !home)
-        return settings->token;
+    if (http->settings->token || strcmp(http->base, HUB_BASE) != 0 || !home)
+        return http->settings->token;
     return (size_t)snprintf(out, size, "%s/.cache/huggingface/token", home) < size ? out : NULL;
 }
 
 static vact_status open_token(hub_http *http, vact_arena *arena, vact_error *err)
 {
     char in_home[4096], line[1024];
-    const char *path = token_file(http->settings, in_home, sizeof in_home);
+    const char *path = token_file(http, in_home, sizeof in_home);
     FILE *file = path ? fopen(path, "r") : NULL;
     if (!file && path && (path != in_home || errno != ENOENT))
         return vact_fail(err, VACT_EIO, "the token's file %s: %s", vact_path_end(path), strerror(errno));

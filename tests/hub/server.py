@@ -29,7 +29,8 @@ LEROBOT = {path.name: path.read_bytes() for path in pathlib.Path(sys.argv[2]).it
 REPOSITORIES = {
     "plain": ONE, "cdn": ONE, "private": ONE, "cut": ONE, "norange": ONE, "changed": ONE, "busy": ONE, "down": ONE,
     "later": ONE, "slow": ONE, "branch": ONE, "loop": ONE, "gone": ONE, "hash": ONE, "short": ONE, "long": ONE,
-    "shifted": ONE, "ftp": ONE, "teapot": ONE, "rename": ONE,
+    "shifted": ONE, "ftp": ONE, "teapot": ONE, "rename": ONE, "part416": ONE,
+    "slowly-wrong": ONE,
     "two": {"a.gguf": MODEL, "b.gguf": OTHER, "Q4/model-q4.gguf": OTHER}, "none": {"README.md": b"hello"}, "empty": {},
     "checkpoint": CHECKPOINT, "lerobot": LEROBOT,
 }
@@ -156,10 +157,12 @@ class Hub(Handler):
             self.answer(200, json.dumps({"sha": COMMIT, "siblings": [{"rfilename": "model.gguf"}]}).encode())
         elif name == "interrupted" and count(name) == 1:
             self.cut(listing("plain", COMMIT))
+        elif name == "interrupted" and self.start():  # an answer that can't be put together from parts
+            self.answer(206, b"}", Content_Range=f"bytes {self.start()}-{self.start()}/{self.start() + 1}")
         elif name == "interrupted":
             self.answer(200, listing("plain", COMMIT))
         elif name == "flood":
-            self.answer(404, b"x" * (4 << 20), X_Error_Code="RepoNotFound")
+            self.flood()
         elif name not in REPOSITORIES and not name.startswith("hostile-"):
             self.answer(404, b"{}", X_Error_Code="RepoNotFound")
         elif commit not in (COMMIT, NEXT):
@@ -203,6 +206,14 @@ class Hub(Handler):
             self.answer(429, b"slow down", Retry_After=3600)
         elif name == "slow":
             self.trickle(content)
+        elif name == "slowly-wrong" and n == 1:
+            self.trickle(OTHER)
+        elif name == "slowly-wrong":
+            self.send(content)
+        elif name == "part416" and self.start():
+            self.answer(416, b"no")
+        elif name == "part416":
+            self.cut(content) if n == 1 else self.send(content)
         elif name == "loop":
             self.answer(302, Location=self.path)
         elif name == "rename":
@@ -213,6 +224,17 @@ class Hub(Handler):
             self.answer(418, b"short and stout")
         else:
             self.answer(404, b"no such file", X_Error_Code="EntryNotFound")
+
+    def flood(self):
+        """An error's page that is far too long."""
+        self.answer(404, Content_Length=1 << 40, X_Error_Code="RepoNotFound")
+        self.close_connection = True
+        try:
+            for _ in range(1 << 10):
+                self.wfile.write(b"x" * (1 << 18))
+            pathlib.Path("flooded").touch()
+        except OSError:  # the client has gone
+            pass
 
     def trickle(self, content):
         """Half of it, and the rest once there is no file `hold`."""

@@ -165,12 +165,12 @@ get hf:t/interrupted "$@" # the listing itself
 kept interrupted model.gguf
 
 # ---- two at once ----
-slowly() { # ERR: in the background, until it has got half
+slowly() { # ERR REPOSITORY: in the background, until it has got half
     : >hold
-    "$vact" inspect hf:t/slow --hub "$hub" --cache c >slow.out 2>"$1" &
-    wait_for [ -s "c/hf/t/slow/$commit/model.gguf.part" ]
+    "$vact" inspect "hf:t/$2" --hub "$hub" --cache c >slow.out 2>"$1" &
+    wait_for [ -s "c/hf/t/$2/$commit/model.gguf.part" ]
 }
-slowly err1
+slowly err1 slow
 first=$!
 "$vact" inspect hf:t/slow --hub "$hub" --cache c >out 2>err2 &
 second=$!
@@ -183,7 +183,7 @@ asked /resolve/ 0
 is "c/hf/t/slow/$commit/model.gguf"
 kept slow model.gguf
 rm "c/hf/t/slow/$commit/model.gguf"
-slowly err1
+slowly err1 slow
 first=$!
 "$vact" inspect hf:t/slow --hub "$hub" --cache c >out 2>err2 & # it goes on with what the first leaves
 second=$!
@@ -197,14 +197,40 @@ asked '/resolve/.* bytes=[1-9].* 206$' 1
 asked /resolve/ 1
 is "c/hf/t/slow/$commit/model.gguf"
 kept slow model.gguf
+slowly err1 slowly-wrong # the first throws its part away while the second waits for it
+first=$!
+"$vact" inspect hf:t/slowly-wrong --hub "$hub" --cache c >out 2>err2 &
+second=$!
+wait_for grep -q '^vact: hf:t/slowly-wrong: waiting for another process that downloads it$' err2
+rm hold
+wait $first && fail "the first should have failed: $(cat err1)"
+wait $second || fail "the second: $(cat err2)"
+is "c/hf/t/slowly-wrong/$commit/model.gguf"
+kept slowly-wrong model.gguf
 
 # ---- what an earlier try left ----
-cp tiny.gguf "c/hf/t/plain/$commit/model.gguf.part"
-echo more >>"c/hf/t/plain/$commit/model.gguf.part"
+part=c/hf/t/plain/$commit/model.gguf.part
+rm "c/hf/t/plain/$commit/model.gguf"
+head -c $((size / 3)) tiny.gguf >"$part"
+: >log
+get hf:t/plain "$@"
+is "c/hf/t/plain/$commit/model.gguf"
+asked "/resolve/.* bytes=$((size / 3))- - 206\$" 1
+asked /resolve/ 1
+for n in $size $((size / 3)); do # of something else
+    rm "c/hf/t/plain/$commit/model.gguf"
+    head -c "$n" /dev/zero >"$part"
+    get hf:t/plain "$@"
+    is "c/hf/t/plain/$commit/model.gguf"
+done
+get hf:t/part416 "$@"
+is "c/hf/t/part416/$commit/model.gguf"
+cp tiny.gguf "$part"
+echo more >>"$part"
 rm "c/hf/t/plain/$commit/model.gguf"
 get hf:t/plain "$@" # a part that is too long
 is "c/hf/t/plain/$commit/model.gguf"
-mv "c/hf/t/plain/$commit/model.gguf" "c/hf/t/plain/$commit/model.gguf.part"
+mv "c/hf/t/plain/$commit/model.gguf" "$part"
 : >log
 get hf:t/plain "$@" # a whole one
 is "c/hf/t/plain/$commit/model.gguf"
@@ -221,6 +247,7 @@ done
 # ---- refusals ----
 refuses "hf:t/nowhere: there is no $hub/t/nowhere (404)" hf:t/nowhere "$@"
 refuses "hf:t/flood: there is no $hub/t/flood (404)" hf:t/flood "$@"
+[ ! -e flooded ] || fail "it read all of an endless page"
 refuses "hf:t/plain@v2: $hub/t/plain has no such revision (404)" hf:t/plain@v2 "$@"
 refuses "hf:t/gone: $hub/t/gone lists the file but does not have it (404)" hf:t/gone "$@"
 refuses "hf:t/teapot: the hub answers 418, expected 200" hf:t/teapot "$@"
