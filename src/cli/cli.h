@@ -106,7 +106,7 @@ void cli_say(vact_log_level level, const char *line);
     { "hub", 0, CLI_TEXT, &(h)->base, "<url>", "where hf: names are fetched from (default: " HUB_BASE ")", 0, 0,       \
       NULL },                                                                                                          \
     { "hub-token", 0, CLI_TEXT, &(h)->token, "<file>",                                                                 \
-      "holds the token for private and gated repositories (default, for " HUB_BASE ": ~/.cache/huggingface/token)",       \
+      "holds the token for private repositories (default, for " HUB_BASE ": ~/.cache/huggingface/token)",              \
       0, 0, NULL },                                                                                                    \
     { "cache", 0, CLI_TEXT, &(h)->cache, "<folder>", "keeps what was fetched (default: ~/.cache/vact)", 0, 0, NULL },  \
     { "offline", 0, CLI_FLAG, &(h)->offline, NULL, "take hf: names from the cache alone", 0, 0, NULL }

@@ -26,7 +26,8 @@ typedef struct hub_http {
     bool unreachable;  /* the last failure was the network's or the server's: another time it may work */
 } hub_http;
 
-/* The token, if there is one, lives in the arena. EARG: settings; EIO: the token's file; ENOMEM. Close it either way. */
+/* The token, if there is one, lives in the arena. EARG: settings; EIO: the token's file; ENOMEM. Close it either
+ * way. */
 vact_status hub_http_open(hub_http *out, const hub_settings *settings, vact_arena *arena, vact_error *err);
 void hub_http_close(hub_http *http);
 

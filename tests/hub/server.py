@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A small model hub with faults, on two ports of this machine: the hub, and the store that it sends some requests on to.
+"""A small model hub with faults, on two ports of this machine: the hub, and the store that it sends some requests on
+to.
 
 server.py MODEL.gguf: writes `ports` (hub store) when it listens, and a line for each request to `log`:
 hub|store METHOD PATH RANGE TOKEN STATUS. While a file `moved` exists, t/branch has another commit; while `hold`

@@ -45,7 +45,8 @@ asked() { # PATTERN N: so many requests since the log was emptied
 kept() { # REPOSITORY FILE ...: what its folder in the cache holds, but for listings, and no part
     folder=$cache/hf/t/$1/
     shift
-    found=$(cd "$folder" 2>/dev/null && find . -mindepth 2 -type f | sed 's/^\.\/[0-9a-f]*\///' | LC_ALL=C sort | tr '\n' ' ')
+    found=$(cd "$folder" 2>/dev/null && find . -mindepth 2 -type f |
+        sed 's/^\.\/[0-9a-f]*\///' | LC_ALL=C sort | tr '\n' ' ')
     [ "$found" = "$(for i in "$@"; do printf '%s ' "$i"; done)" ] || fail "$folder holds $found"
 }
 cache=$work/home/.cache/vact
@@ -57,7 +58,8 @@ prints "^$cache/hf/t/plain/$commit/model.gguf: GGUF version 3, $size bytes"
 grep -q "^vact: hf:t/plain: downloading 1 file, .* MB, to $cache/hf/t/plain/$commit$" err || fail "$(cat err)"
 is "$cache/hf/t/plain/$commit/model.gguf"
 kept plain model.gguf
-[ "$(ls "$cache/hf/t/plain")" = "$(printf '%s\n%s.json\nmain.json' $commit $commit)" ] || fail "$(ls "$cache/hf/t/plain")"
+[ "$(ls "$cache/hf/t/plain")" = "$(printf '%s\n%s.json\nmain.json' $commit $commit)" ] ||
+    fail "$(ls "$cache/hf/t/plain")"
 asked '^hub GET /api/models/t/plain/revision/main?blobs=true - - 200$' 1
 asked "^hub GET /t/plain/resolve/$commit/model.gguf - - 200\$" 1
 get hf:t/plain/model.gguf # only the branch is looked up
@@ -83,14 +85,15 @@ truncate -s 5 "c/hf/t/plain/$commit/model.gguf" # is not the one that was put th
 get hf:t/plain "$@"
 is "c/hf/t/plain/$commit/model.gguf"
 expect 0 "$vact" run hf:t/plain --hub "$hub" --cache c --request "$data/smolvla_tiny_request.json"
-complains 1 "vact: c/hf/t/plain/$commit/model.gguf: holds no tokenizer; vact inspect --embed-tokenizer writes a copy that does" \
-    "$vact" run tiny.gguf --tokenizer hf:t/plain --hub "$hub" --cache c --request "$data/smolvla_tiny_request.json"
+expect 1 "$vact" run tiny.gguf --tokenizer hf:t/plain --hub "$hub" --cache c --request "$data/smolvla_tiny_request.json"
+grep -q "^vact: c/hf/t/plain/$commit/model.gguf: holds no tokenizer" err || fail "$(cat err)"
 expect 0 "$vact" bench hf:t/plain --hub "$hub" --cache c --reps 1 --threads 1
 expect 1 "$vact" tokenize --model hf:t/plain --hub "$hub" --cache c
 grep -q "c/hf/t/plain/$commit/model.gguf: holds no tokenizer" err || fail "$(cat err)"
 expect 1 "$vact" demo --model hf:t/plain --hub "$hub" --cache c
 grep -q "c/hf/t/plain/$commit/model.gguf" err || fail "$(cat err)"
-expect 0 "$vact" inspect --embed-tokenizer hf:t/plain "$data/tokenizers/smollm2.tokenizer.json" out.gguf --hub "$hub" --cache c
+expect 0 "$vact" inspect --hub "$hub" --cache c --embed-tokenizer hf:t/plain \
+    "$data/tokenizers/smollm2.tokenizer.json" out.gguf
 
 # ---- folders ----
 refuses "hf:t/two: found 2 GGUF files, expected one of them behind the repository: a.gguf, b.gguf" hf:t/two "$@"
@@ -98,8 +101,10 @@ get hf:t/two/a.gguf "$@"
 ask 1 hf:t/two/Q4 "$@" # what is in it makes no sense
 kept two Q4/model-q4.gguf a.gguf
 refuses "hf:t/two/c.gguf: the repository has no such file, did you mean a.gguf?" hf:t/two/c.gguf "$@"
-refuses "hf:t/two/something-else: the repository has no such file, it has a.gguf, b.gguf, Q4/model-q4.gguf" hf:t/two/something-else "$@"
-refuses "hf:t/none: neither a GGUF file nor config.json with *.safetensors is there, expected one or the other" hf:t/none "$@"
+refuses "hf:t/two/something-else: the repository has no such file, it has a.gguf, b.gguf, Q4/model-q4.gguf" \
+    hf:t/two/something-else "$@"
+refuses "hf:t/none: neither a GGUF file nor config.json with *.safetensors is there, expected one or the other" \
+    hf:t/none "$@"
 refuses "hf:t/empty: the repository has no such file, it has none at all" hf:t/empty "$@"
 : >log
 ask 1 hf:t/checkpoint "$@"
@@ -130,10 +135,12 @@ echo hf_of_the_house >home/.cache/huggingface/token
 get hf:t/cdn "$@"
 asked '^store GET /object?signature=a%2Fb - - 200$' 1
 asked hf_ 0 # another hub than the one the token in the house is for
-refuses "hf:t/private: the hub refuses it without a token (401): if $hub/t/private exists, accept its terms there and give --hub-token <file>" hf:t/private "$@"
+exists='exists, accept its terms there and give --hub-token <file>'
+refuses "hf:t/private: the hub refuses it without a token (401): if $hub/t/private $exists" hf:t/private "$@"
 echo hf_wrong >wrong
-refuses "hf:t/private: the hub refuses it with this token (403): accept the terms on $hub/t/private with the token's account" hf:t/private --hub-token wrong "$@"
-refuses "hf:t/secret: the hub refuses it without a token (401): if $hub/t/secret exists, accept its terms there and give --hub-token <file>" hf:t/secret "$@"
+refuses "hf:t/private: the hub refuses it with this token (403): accept the terms on $hub/t/private with the token's account" \
+    hf:t/private --hub-token wrong "$@"
+refuses "hf:t/secret: the hub refuses it without a token (401): if $hub/t/secret $exists" hf:t/secret "$@"
 : >log
 get hf:t/private --hub-token token "$@"
 asked "^hub GET /t/private/resolve/$commit/model.gguf?other=1 - hf_sesame 302\$" 1
@@ -159,7 +166,8 @@ get hf:t/changed "$@" # two halves of different files
 is "c/hf/t/changed/$commit/model.gguf"
 asked '/resolve/.* 206$' 1
 asked '/resolve/.* 200$' 2
-refuses "hf:t/shifted: the hub sent bytes from $((size / 2 + 1)) on, asked for those from $((size / 2)) on" hf:t/shifted "$@"
+refuses "hf:t/shifted: the hub sent bytes from $((size / 2 + 1)) on, asked for those from $((size / 2)) on" \
+    hf:t/shifted "$@"
 kept shifted
 get hf:t/interrupted "$@" # the listing itself
 kept interrupted model.gguf
@@ -262,11 +270,12 @@ refuses "hf:t/huge: the hub sent more than 33554432 bytes, expected no more" hf:
 ask 1 hf:t/page "$@"
 grep -q '^vact: hf:t/page: not JSON at line 1' err || fail "$(cat err)"
 refuses "hf:t/other-commit@$commit: the hub answers with commit $next" "hf:t/other-commit@$commit" "$@"
-refuses 'hf:t/plain-list: file "model.gguf" has no size or no hash, expected size and blobId, or lfs' hf:t/plain-list "$@"
+refuses 'hf:t/plain-list: file "model.gguf" has no size or no hash, expected size and blobId, or lfs' \
+    hf:t/plain-list "$@"
 hostile() { # NAME WORDS
     ask 1 "hf:t/hostile-$1"
-    [ "$(wc -l <err)" = 1 ] && grep -q "^vact: hf:t/hostile-$1: the path \".*\" $2, expected one below the repository$" err ||
-        fail "$1: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "$1: $(cat err)"
+    grep -q "^vact: hf:t/hostile-$1: the path \".*\" $2, expected one below the repository$" err || fail "$1: $(cat err)"
     kept "hostile-$1"
 }
 hostile up 'has a part . or ..'
@@ -305,16 +314,18 @@ get hf:t/branch --cache c
 kill $pid
 wait $pid 2>/dev/null
 get hf:t/branch --cache c
-grep -q "^vact: warning: hf:t/branch: no connection to $hub: .*; taking what the cache has, of commit 1234567890ab$" err ||
-    fail "$(cat err)"
+grep -q "^vact: warning: hf:t/branch: no connection to $hub: .*; taking what the cache has, of commit 1234567890ab$" \
+    err || fail "$(cat err)"
 [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
 get hf:t/branch --cache c --offline
 [ ! -s err ] || fail "$(cat err)"
 get "hf:t/branch@$commit" --cache c
 [ ! -s err ] || fail "$(cat err)"
 rm "c/hf/t/branch/$commit/model.gguf"
-refuses "hf:t/branch: --offline, and c/hf/t/branch/$commit/model.gguf is not in the cache" hf:t/branch --cache c --offline
-refuses "hf:t/other: --offline, and no complete download of it is in the cache c/hf/t/other" hf:t/other --cache c --offline
+refuses "hf:t/branch: --offline, and c/hf/t/branch/$commit/model.gguf is not in the cache" \
+    hf:t/branch --cache c --offline
+refuses "hf:t/other: --offline, and no complete download of it is in the cache c/hf/t/other" \
+    hf:t/other --cache c --offline
 ask 1 hf:t/branch --cache c
 grep -q "^vact: hf:t/branch: no connection to $hub: " err || fail "$(cat err)"
 
