@@ -108,7 +108,7 @@ refuses "hf:t/none: neither a GGUF file nor config.json with *.safetensors is th
 refuses "hf:t/empty: the repository has no such file, it has none at all" hf:t/empty "$@"
 : >log
 ask 1 hf:t/checkpoint "$@"
-grep -q "^vact: c/hf/t/checkpoint/$commit/model.safetensors: the header has" err || fail "$(cat err)"
+grep -q "^vact: c/hf/t/checkpoint/$commit/model.safetensors: found a header of" err || fail "$(cat err)"
 kept checkpoint config.json merges.txt model.safetensors policy_preprocessor.json spiece.model
 is "c/hf/t/checkpoint/$commit/model.safetensors"
 asked /resolve/ 5
