@@ -1,6 +1,7 @@
 /* LeRobot's SmolVLA in PyTorch, float32 on a CPU (tools/reference/run_smolvla.py), against the same directory here, and
  * the files that it converts to: observation in, action chunk out, and the stages in between. */
 #include "convert/convert.h"
+#include "convert/rewrite.h"
 #include "folder.h"
 #include "load_json.h"
 #include "origin/pytorch.h"
@@ -111,6 +112,34 @@ static void test_converted_files_act_alike(void **state)
     }
 }
 
+/* LeRobot rounds denoise times to float32, vla.cpp doesn't: the file says which, and without the key it is vla.cpp's. */
+static void test_times_are_rounded_as_the_file_says(void **state)
+{
+    (void)state;
+    vact_error err = { 0 };
+    vact_gguf *whole = NULL;
+    vact_model *peers = NULL;
+    vact_converted report;
+    char other[80];
+    snprintf(other, sizeof other, "%s/other.gguf", folder);
+    if (vact_convert(DIRECTORY, path, &(vact_conversion){ .type = VACT_DTYPE_END }, &report, &err) != VACT_OK ||
+        vact_gguf_open(&whole, path, &err) != VACT_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(vact_gguf_get_uint(vact_gguf_find(whole, "smolvla.time_f32"), 0), 1);
+    const vact_rewrite without = { .in = whole, .dropped = "smolvla.time_f32" };
+    if (vact_rewrite_to(&without, other, &err) != VACT_OK || vact_model_open(&peers, other, NULL, &err) != VACT_OK)
+        fail_msg("%s", err.text);
+    const json_t *one = pytorch_case(golden, "base");
+    const double rounded = predict(model, one).stages[PYTORCH_STAGES - 1].worst;
+    const double exact = predict(peers, one).stages[PYTORCH_STAGES - 1].worst;
+    if (!(rounded < 1e-6 && exact > 2 * rounded))
+        fail_msg("actions are %g off with rounded times and %g without", rounded, exact);
+    vact_model_close(&peers);
+    vact_gguf_close(&whole);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* ---- instructions ---- */
 
 /* What LeRobot reads of 240 instructions; it cuts those that are longer than the policy takes. */
@@ -150,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_actions_and_stages_are_those_of_pytorch),
         cmocka_unit_test(test_converted_files_act_alike),
+        cmocka_unit_test(test_times_are_rounded_as_the_file_says),
         cmocka_unit_test(test_instructions_become_the_same_tokens),
         cmocka_unit_test(folder_remove),
     };
