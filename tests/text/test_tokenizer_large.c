@@ -1,5 +1,5 @@
-/* Texts of 1 MB of one kind: what the ids stand for, put together, is the text. A step that isn't about linear in the
- * text's length would never end here. */
+/* Texts of LARGE bytes (1 MB, or less where that takes long) of one kind: what the ids stand for, put together, is the
+ * text. A step that isn't about linear in the text's length would never end here. */
 #include "text/cases.h"
 #include "text/parts.h"
 
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { LARGE = 1 << 20 };
 
 /* The byte that a character of a byte-level piece stands for, by its code point. */
 static uint8_t byte_of[512];
