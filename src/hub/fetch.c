@@ -1,8 +1,8 @@
 #include "hub/fetch.h"
 #include "base/error.h"
+#include "hub/libraries.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +52,12 @@ bool hub_is_fetched(const char *path, const hub_file *file)
 
 static vact_status begin_digest(part *p, vact_error *err)
 {
+    const hub_libraries *lib = p->fetch->http->lib;
     char git[40];
     const bool is_git = p->file->hash == HUB_GIT_SHA1;
     const int n = snprintf(git, sizeof git, "blob %llu", (unsigned long long)p->file->size) + 1;
-    if (EVP_DigestInit_ex(p->digest, is_git ? EVP_sha1() : EVP_sha256(), NULL) != 1 ||
-        (is_git && EVP_DigestUpdate(p->digest, git, (size_t)n) != 1))
+    if (lib->EVP_DigestInit_ex(p->digest, is_git ? lib->EVP_sha1() : lib->EVP_sha256(), NULL) != 1 ||
+        (is_git && lib->EVP_DigestUpdate(p->digest, git, (size_t)n) != 1))
         return vact_fail(err, VACT_ENOMEM, "%s: cannot begin its hash", p->file->path);
     return VACT_OK;
 }
@@ -81,7 +82,7 @@ static vact_status put(hub_sink *sink, const void *data, size_t n, vact_error *e
             return failed(p->path, "write", err);
         done += more > 0 ? (size_t)more : 0;
     }
-    EVP_DigestUpdate(p->digest, data, n);
+    p->fetch->http->lib->EVP_DigestUpdate(p->digest, data, n);
     if (s->progress)
         s->progress(s->user, (double)(p->fetch->before + sink->offset + n) / (double)p->fetch->total);
     return VACT_OK;
@@ -126,7 +127,7 @@ static vact_status resume(part *p, vact_error *err)
         return vact_fail(err, VACT_ENOMEM, "out of memory");
     vact_status status = begin_digest(p, err);
     while (status == VACT_OK && p->sink.offset <= p->file->size && (n = read(p->fd, piece, PIECE)) > 0) {
-        EVP_DigestUpdate(p->digest, piece, (size_t)n);
+        p->fetch->http->lib->EVP_DigestUpdate(p->digest, piece, (size_t)n);
         p->sink.offset += (uint64_t)n;
     }
     if (status == VACT_OK && n < 0)
@@ -140,10 +141,11 @@ static vact_status resume(part *p, vact_error *err)
 
 static bool has_right_digest(part *p)
 {
+    const hub_libraries *lib = p->fetch->http->lib;
     uint8_t found[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     const unsigned want = p->file->hash == HUB_SHA256 ? HUB_SHA256_BYTES : HUB_GIT_SHA1_BYTES;
-    return EVP_DigestFinal_ex(p->digest, found, &n) == 1 && n == want && memcmp(found, p->file->digest, n) == 0;
+    return lib->EVP_DigestFinal_ex(p->digest, found, &n) == 1 && n == want && memcmp(found, p->file->digest, n) == 0;
 }
 
 /* The rest of the bytes, and whether they are the right ones. If they came in pieces, these may be of
@@ -198,10 +200,11 @@ static vact_status run_part(part *p, const char *path, vact_error *err)
 
 vact_status hub_fetch_file(hub_fetch *fetch, const hub_file *file, const char *path, vact_error *err)
 {
+    const hub_libraries *lib = fetch->http->lib;
     const size_t room = strlen(path) + sizeof ".part";
     char *name = malloc(room);
     part p = { .sink = { .most = file->size, .restart = restart, .put = put }, .fetch = fetch, .file = file, .fd = -1 };
-    p.digest = EVP_MD_CTX_new();
+    p.digest = lib->EVP_MD_CTX_new();
     vact_status status;
     if (p.digest && name) {
         snprintf(name, room, "%s.part", path);
@@ -212,7 +215,7 @@ vact_status hub_fetch_file(hub_fetch *fetch, const hub_file *file, const char *p
     }
     if (p.fd >= 0)
         close(p.fd);
-    EVP_MD_CTX_free(p.digest);
+    lib->EVP_MD_CTX_free(p.digest);
     free(name);
     return status;
 }

@@ -1,7 +1,7 @@
 #include "hub/http.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include <curl/curl.h>
+#include "hub/libraries.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,21 +39,21 @@ typedef struct exchange {
 /* ---- opening ---- */
 
 /* "scheme://host:port"; empty if it is no such URL. */
-static void find_origin(const char *url, char *out, size_t size)
+static void find_origin(const hub_libraries *lib, const char *url, char *out, size_t size)
 {
     char *scheme = NULL, *host = NULL, *port = NULL;
-    CURLU *u = curl_url();
+    CURLU *u = lib->curl_url();
     out[0] = 0;
-    if (u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+    if (u && lib->curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        lib->curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        lib->curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        lib->curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
         (size_t)snprintf(out, size, "%s://%s:%s", scheme, host, port) >= size)
         out[0] = 0;
-    curl_free(scheme);
-    curl_free(host);
-    curl_free(port);
-    curl_url_cleanup(u);
+    lib->curl_free(scheme);
+    lib->curl_free(host);
+    lib->curl_free(port);
+    lib->curl_url_cleanup(u);
 }
 
 static vact_status open_base(hub_http *http, vact_error *err)
@@ -64,7 +64,7 @@ static vact_status open_base(hub_http *http, vact_error *err)
         n--;
     if (n < sizeof http->base)
         snprintf(http->base, sizeof http->base, "%.*s", (int)n, base);
-    find_origin(http->base, http->origin, sizeof http->origin);
+    find_origin(http->lib, http->base, http->origin, sizeof http->origin);
     const bool web = strncmp(http->origin, "http://", 7) == 0 || strncmp(http->origin, "https://", 8) == 0;
     if (!web || strpbrk(http->base, "?#@"))
         return vact_fail(err, VACT_EARG, "the hub is \"%s\", expected http:// or https:// with a host, such as %s",
@@ -108,18 +108,21 @@ static vact_status open_token(hub_http *http, vact_arena *arena, vact_error *err
 vact_status hub_http_open(hub_http *out, const hub_settings *settings, vact_arena *arena, vact_error *err)
 {
     *out = (hub_http){ .settings = settings };
-    vact_status status = open_base(out, err);
+    vact_status status = hub_libraries_open(&out->lib, err);
+    if (status == VACT_OK)
+        status = open_base(out, err);
     if (status == VACT_OK)
         status = open_token(out, arena, err);
     if (status != VACT_OK)
         return status;
-    out->curl = curl_easy_init();
+    out->curl = out->lib->curl_easy_init();
     return out->curl ? VACT_OK : vact_fail(err, VACT_ENOMEM, "out of memory for a connection");
 }
 
 void hub_http_close(hub_http *http)
 {
-    curl_easy_cleanup(http->curl);
+    if (http->curl)
+        http->lib->curl_easy_cleanup(http->curl);
     *http = (hub_http){ .curl = NULL };
 }
 
@@ -128,11 +131,11 @@ vact_status hub_url_add(hub_http *http, char *url, size_t size, const char *path
     const char *part = path;
     for (;; part++) {
         const size_t n = strcspn(part, "/"), used = strlen(url);
-        char *escaped = curl_easy_escape(http->curl, part, (int)n);
+        char *escaped = http->lib->curl_easy_escape(http->curl, part, (int)n);
         if (!escaped)
             return vact_fail(err, VACT_ENOMEM, "out of memory");
         const int added = snprintf(url + used, size - used, "%s%s", escaped, part[n] ? "/" : "");
-        curl_free(escaped);
+        http->lib->curl_free(escaped);
         if ((size_t)added >= size - used)
             return vact_fail(err, VACT_EARG, "%s: makes a URL that is too long", vact_path_end(path));
         part += n;
@@ -193,7 +196,7 @@ static size_t on_body(char *data, size_t one, size_t n, void *user)
     exchange *x = user;
     hub_sink *sink = x->sink;
     n *= one;
-    curl_easy_getinfo(x->http->curl, CURLINFO_RESPONSE_CODE, &x->code);
+    x->http->lib->curl_easy_getinfo(x->http->curl, CURLINFO_RESPONSE_CODE, &x->code);
     if (x->code != 200 && x->code != 206) {
         x->ignored += n;
         return x->ignored <= MOST_IGNORED ? n : 0;
@@ -213,13 +216,13 @@ static size_t on_body(char *data, size_t one, size_t n, void *user)
 }
 
 /* What a URL may begin with: once the hub is asked by HTTPS, nothing goes without. */
-static void allow_protocols(CURL *curl, const char *origin)
+static void allow_protocols(const hub_libraries *lib, CURL *curl, const char *origin)
 {
     const bool safe = strncmp(origin, "https:", 6) == 0;
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, safe ? "https" : "http,https");
+    lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, safe ? "https" : "http,https");
 #else
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS);
+    lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -227,36 +230,38 @@ static void allow_protocols(CURL *curl, const char *origin)
 static void ask(exchange *x, const char *url)
 {
     hub_http *http = x->http;
+    const hub_libraries *lib = http->lib;
     CURL *curl = http->curl;
     char origin[sizeof http->origin], range[32];
-    find_origin(url, origin, sizeof origin);
-    curl_easy_reset(curl);
-    allow_protocols(curl, http->origin);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "vact/" VACT_VERSION);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)(http->settings->stall_s ? http->settings->stall_s : STALL_S));
-    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 1L << 18);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, x->reason);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, x);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, x);
+    find_origin(lib, url, origin, sizeof origin);
+    lib->curl_easy_reset(curl);
+    allow_protocols(lib, curl, http->origin);
+    lib->curl_easy_setopt(curl, CURLOPT_URL, url);
+    lib->curl_easy_setopt(curl, CURLOPT_USERAGENT, "vact/" VACT_VERSION);
+    lib->curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    lib->curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    lib->curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                          (long)(http->settings->stall_s ? http->settings->stall_s : STALL_S));
+    lib->curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 1L << 18);
+    lib->curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, x->reason);
+    lib->curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    lib->curl_easy_setopt(curl, CURLOPT_HEADERDATA, x);
+    lib->curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    lib->curl_easy_setopt(curl, CURLOPT_WRITEDATA, x);
     if (http->token && strcasecmp(origin, http->origin) == 0) {
-        curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
-        curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, http->token);
+        lib->curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+        lib->curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, http->token);
     }
     if (x->sink->offset > 0) {
         snprintf(range, sizeof range, "%llu-", (unsigned long long)x->sink->offset);
-        curl_easy_setopt(curl, CURLOPT_RANGE, range);
+        lib->curl_easy_setopt(curl, CURLOPT_RANGE, range);
     }
     x->reason[0] = 0;
-    x->result = curl_easy_perform(curl);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &x->code);
+    x->result = lib->curl_easy_perform(curl);
+    lib->curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &x->code);
     http->reached |= x->code > 0;
     curl_off_t wait = 0;
-    curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait);
+    lib->curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait);
     x->retry_after_s = (double)wait;
 }
 
@@ -270,7 +275,7 @@ static void follow(exchange *x, const char *url)
         here = NULL;
         if (x->result != CURLE_OK || x->code / 100 != 3)
             return;
-        curl_easy_getinfo(x->http->curl, CURLINFO_REDIRECT_URL, &next);
+        x->http->lib->curl_easy_getinfo(x->http->curl, CURLINFO_REDIRECT_URL, &next);
         here = next ? strdup(next) : NULL; /* the connection's own goes with the next request */
         if (!here)
             return;
@@ -311,7 +316,7 @@ static bool may_work_again(const exchange *x)
 
 static const char *reason(const exchange *x)
 {
-    return x->reason[0] ? x->reason : curl_easy_strerror(x->result);
+    return x->reason[0] ? x->reason : x->http->lib->curl_easy_strerror(x->result);
 }
 
 static vact_status explain_refusal(const exchange *x, const char *repo, vact_error *err)

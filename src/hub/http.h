@@ -1,4 +1,4 @@
-/* GET with redirects, further attempts and ranges, over libcurl. */
+/* GET with redirects, further attempts and ranges, over libcurl, which opening loads. */
 #ifndef HUB_HTTP_H
 #define HUB_HTTP_H
 
@@ -18,6 +18,7 @@ typedef struct hub_sink {
 
 typedef struct hub_http {
     const hub_settings *settings;
+    const struct hub_libraries *lib;
     void *curl;
     char base[512];    /* no slash at its end */
     char origin[300];  /* of the base */
@@ -26,8 +27,8 @@ typedef struct hub_http {
     bool unreachable;  /* the last failure was the network's or the server's: another time it may work */
 } hub_http;
 
-/* The token, if there is one, lives in the arena. EARG: settings; EIO: the token's file; ENOMEM. Close it either
- * way. */
+/* The token, if there is one, lives in the arena. EARG: settings; EIO: the token's file, or a library is
+ * missing; ENOMEM. Close it either way. */
 vact_status hub_http_open(hub_http *out, const hub_settings *settings, vact_arena *arena, vact_error *err);
 void hub_http_close(hub_http *http);
 

@@ -27,8 +27,8 @@ bool hub_is_name(const char *path);
 /* Fetches what isn't in the cache yet. *path, in the arena: the file; or, for a repository or a folder of it without a
  * GGUF file, the folder with its config.json and weights. Files appear there whole and with the hash that the hub
  * lists; one that was broken off is gone on with. Without network, a copy in the cache serves, with a warning.
- * EARG: no such name, or no such file in the repository. EIO: the network, the hub's refusal or the disk. EFORMAT: what
- * the hub sends makes no sense. ENOMEM. */
+ * EARG: no such name, or no such file in the repository. EIO: the network, the hub's refusal, the disk, or a library is
+ * missing. EFORMAT: what the hub sends makes no sense. ENOMEM. */
 vact_status hub_get(char **path, const char *name, const hub_settings *settings, vact_arena *arena, vact_error *err);
 
 #endif

@@ -303,6 +303,34 @@ is "full/hf/t/plain/$commit/model.gguf"
 : >not-a-folder
 refuses "not-a-folder/hf: cannot make this folder: Not a directory" hf:t/plain --cache not-a-folder
 
+# ---- its libraries: loaded to ask a hub, and for nothing else ----
+maps() { # NAME $yes|$no COMMAND ...: whether the command maps that library
+    name=$1 mapped=$2
+    shift 2
+    expect 0 env LD_DEBUG=files "$@"
+    grep -q "calling init: .*/lib$name\.so" err
+    [ $? = "$mapped" ] || fail "lib$name is mapped, or is not: $*"
+}
+yes=0 no=1
+for name in curl crypto; do
+    maps $name $no "$vact" --help
+    maps $name $no "$vact" inspect tiny.gguf
+    maps $name $no "$vact" inspect hf:t/plain --cache c --offline
+    maps $name $no "$vact" inspect "hf:t/plain@$commit" --cache c
+    maps $name $yes "$vact" inspect hf:t/plain --hub "$hub" --cache c
+done
+maps jansson $yes "$vact" --help
+mkdir broken other
+seq 1000 >broken/libcurl.so.4
+ln -s "$(ldd "$vact" | awk '/libjansson/ { print $3 }')" other/libcurl.so.4
+need='vact: hf: names need libcurl.so.4'
+complains 1 "$need (Debian: the package libcurl4): broken/libcurl.so.4: invalid ELF header" \
+    env LD_LIBRARY_PATH=broken "$vact" inspect hf:t/plain --hub "$hub" --cache c
+complains 1 "$need, and the one that is there has no curl_easy_cleanup" \
+    env LD_LIBRARY_PATH=other "$vact" inspect hf:t/plain --hub "$hub" --cache c
+expect 0 env LD_LIBRARY_PATH=broken "$vact" inspect tiny.gguf
+expect 0 env LD_LIBRARY_PATH=broken "$vact" inspect hf:t/plain --cache c --offline
+
 # ---- a branch that moves, and no network ----
 get hf:t/branch --cache c
 : >moved
