@@ -215,14 +215,16 @@ static size_t on_body(char *data, size_t one, size_t n, void *user)
     return n;
 }
 
-/* What a URL may begin with: once the hub is asked by HTTPS, nothing goes without. */
-static void allow_protocols(const hub_libraries *lib, CURL *curl, const char *origin)
+/* What a URL may begin with: once the hub is asked by HTTPS, nothing goes without. A libcurl older
+ * than its headers may not know how. */
+static CURLcode allow_protocols(const hub_libraries *lib, CURL *curl, const char *origin)
 {
     const bool safe = strncmp(origin, "https:", 6) == 0;
 #if LIBCURL_VERSION_NUM >= 0x075500
-    lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, safe ? "https" : "http,https");
+    return lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, safe ? "https" : "http,https");
 #else
-    lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    return lib->curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
+                                 (long)(safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -235,7 +237,9 @@ static void ask(exchange *x, const char *url)
     char origin[sizeof http->origin], range[32];
     find_origin(lib, url, origin, sizeof origin);
     lib->curl_easy_reset(curl);
-    allow_protocols(lib, curl, http->origin);
+    x->result = allow_protocols(lib, curl, http->origin);
+    if (x->result != CURLE_OK)
+        return;
     lib->curl_easy_setopt(curl, CURLOPT_URL, url);
     lib->curl_easy_setopt(curl, CURLOPT_USERAGENT, "vact/" VACT_VERSION);
     lib->curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
