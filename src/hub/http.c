@@ -215,8 +215,8 @@ static size_t on_body(char *data, size_t one, size_t n, void *user)
     return n;
 }
 
-/* What a URL may begin with: once the hub is asked by HTTPS, nothing goes without. A libcurl older
- * than its headers may not know how. */
+/* What a URL may begin with: once the hub is asked by HTTPS, nothing goes without. A libcurl older than its headers may
+ * not know how. */
 static CURLcode allow_protocols(const hub_libraries *lib, CURL *curl, const char *origin)
 {
     const bool safe = strncmp(origin, "https:", 6) == 0;

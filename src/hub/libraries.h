@@ -1,5 +1,5 @@
-/* libcurl and libcrypto, loaded when a hub is first asked. Linked, the two and the thirty libraries that they bring would
- * be mapped at every start of the command, and it would not start where they are missing. */
+/* libcurl and libcrypto, loaded when a hub is first asked. Linked, the two and the thirty libraries that they bring
+ * would be mapped at every start of the command, and it would not start where they are missing. */
 #ifndef HUB_LIBRARIES_H
 #define HUB_LIBRARIES_H
 
