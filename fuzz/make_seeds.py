@@ -238,6 +238,97 @@ def hub_seeds():
     }
 
 
+# Of a tensor's name in GGUF, one after the other: a part, and what a checkpoint has instead.
+LEROBOT = [("token_embd", "T.embed_tokens"), ("vlm.output_norm", "T.norm"), ("aex.output_norm", "E.norm"),
+           ("vlm.blk", "T.layers"), ("aex.blk", "E.layers"), ("vit.blk", "V.encoder.layers"),
+           ("vit.patch_embd", "V.embeddings.patch_embedding"),
+           ("vit.pos_embd", "V.embeddings.position_embedding.weight"), ("vit.post_ln", "V.post_layernorm"),
+           ("mm.fc", "C.connector.modality_projection.proj"), ("attn_norm", "input_layernorm"),
+           ("ffn_norm", "post_attention_layernorm"), (".ln", ".layer_norm"), (".fc1", ".mlp.fc1"),
+           (".fc2", ".mlp.fc2"), ("attn_", "self_attn."), ("ffn_", "mlp.")]
+
+
+def lerobot_name(name):
+    if name.startswith(("action_", "state_")):
+        return "model." + name
+    for part, other in LEROBOT:
+        name = name.replace(part, other)
+    for part in "qkvo":
+        out = "out" if part == "o" and name.startswith("V.") else part
+        name = name.replace(f"self_attn.{part}.", f"self_attn.{out}_proj.")
+    for part in ("gate", "up", "down"):
+        name = name.replace(f"mlp.{part}.", f"mlp.{part}_proj.")
+    vlm = "model.vlm_with_expert."
+    for mark, place in [("T.", "vlm.model.text_model."), ("V.", "vlm.model.vision_model."), ("C.", "vlm.model."),
+                        ("E.", "lm_expert.")]:
+        if name.startswith(mark):
+            return vlm + place + name[2:]
+
+
+def lerobot_seeds():
+    """What fuzz_lerobot cuts at bytes 0x01."""
+    c = dict(SMOLVLA, head_dim=64, vit_hidden=64)  # a head is 64 wide in every checkpoint
+    weights = [f"{lerobot_name(n)} {'F32' if t == F else 'BF16'} {' '.join(map(str, reversed(shape)))}"
+               for n, t, shape in smolvla_tensors(c) if not n.endswith(("_mean", "_std"))]
+    features = {"input_features": {"observation.state": {"type": "STATE", "shape": [1]},
+                                   "observation.images.top": {"type": "VISUAL", "shape": [3, 2, 2]}},
+                "output_features": {"action": {"type": "ACTION", "shape": [1]}}}
+    same = ["chunk_size", "num_steps", "max_state_dim", "max_action_dim", "self_attn_every_n_layers",
+            "tokenizer_max_length"]
+    config = dict({"type": "smolvla", "resize_imgs_with_padding": [2, 2], "num_vlm_layers": c["n_layers"],
+                   "min_period": 0.004, "max_period": 4.0, "expert_width_multiplier": 0.75,
+                   "attention_mode": "cross_attn"},
+                  **features, **{key: c[key] for key in same})
+    one, two, most = struct.pack("<f", 1), struct.pack("<ff", 1, 2), (1 << 31) - 1
+
+    def processors(mode, eps=1e-8, **renamed):
+        rename = {"registry_name": "rename_observations_processor", "config": {"rename_map": renamed}}
+        steps = [{"registry_name": name + "normalizer_processor", "state_file": "statistics.safetensors",
+                  "config": {"eps": eps, "norm_map": {"STATE": mode, "ACTION": mode}}} for name in ("", "un")]
+        return {"steps": [rename, steps[0]]}, {"steps": [steps[1]]}
+
+    def statistics(*kinds):
+        return [f"{feature}.{kind} F32 1" for feature in ("observation.state", "action") for kind in kinds]
+
+    def seed(config, processors, statistics, weights, data):
+        parts = [json.dumps(p, separators=(",", ":")) if p else "" for p in (config, *processors)]
+        return b"\1".join([p.encode() for p in parts + ["\n".join(statistics), "\n".join(weights)]] + [data])
+
+    plain, moments = processors("MEAN_STD"), statistics("mean", "std")
+    old = [f"{owner}.buffer_{feature}.{kind} F32 1" for kind in ("mean", "std") for owner, feature in
+           [("normalize_inputs", "observation_state"), ("unnormalize_outputs", "action")]]
+    moved = dict(config, normalization_mapping={"STATE": "MEAN_STD", "ACTION": "MEAN_STD"})
+    named = json.loads(json.dumps(config))
+    named["input_features"]["observation.state"]["names"] = ["pan"]
+    named["output_features"]["action"]["names"] = ["grip"]
+    named["input_features"]["observation.images.empty_camera_0"] = {"type": "VISUAL"}
+
+    def reshaped(part, shape, of=weights):
+        """Weights, one of them with another shape."""
+        return [f"{t.split()[0]} F32 {shape}" if part in t else t for t in of]
+
+    learned = {k: v for k, v in config.items() if k not in ("resize_imgs_with_padding", "num_vlm_layers")}
+    return {
+        "smolvla": seed(config, plain, moments, weights, one), "old": seed(moved, ({}, {}), [], old + weights, one),
+        "robots": seed(moved, ({}, {}), [], [t.replace(".buffer", ".so100_buffer") for t in old] + weights, one),
+        "names": seed(named, processors("MEAN_STD", **{"observation.images.left": "observation.images.top"}), moments,
+                      weights, one),
+        "learned": seed(learned, plain, moments, weights, one),
+        "huge_patches": seed(learned, plain, moments, reshaped("patch_embedding.weight", f"0 3 {most} {most}"), one),
+        "huge_shuffle": seed(learned, plain, moments, reshaped("patch_embedding.weight", "1 0 0 0",
+                                                               reshaped("connector", f"0 {most}")), one),
+        "range": seed(config, processors("MIN_MAX"), statistics("min", "max"), weights, two),
+        "no_width": seed(config, processors("QUANTILES"), statistics("q01", "q99"), weights, one),
+        "identity": seed(config, processors("IDENTITY", 0.5), ["a F16 0 3"], weights, one),
+        "zeros": seed(config, plain, moments, weights, b""),
+        "not_finite": seed(config, plain, moments, weights, b"\xff"),
+        "no_file": seed(config, plain, [], weights, one), "no_weights": seed(config, plain, moments, [], one),
+        "few_weights": seed(config, plain, moments, weights[:30], one),
+        "unknown": seed({"type": "act"}, plain, [], [], b""), "no_type": seed({"type": 1}, plain, [], weights[:1], one),
+        "only_type": seed({"type": "smolvla"}, ({}, {}), [], weights[:1], one), "empty": b"\1" * 5,
+    }
+
+
 def safetensors_seeds():
     """Files, and an index of shards: what begins as JSON."""
     def file(header, data=0):
@@ -273,7 +364,7 @@ def safetensors_seeds():
 
 for target, seeds in [("fuzz_gguf", gguf_seeds()), ("fuzz_model", model_seeds()), ("fuzz_document", document_seeds()),
                       ("fuzz_safetensors", safetensors_seeds()), ("fuzz_tokenizer", tokenizer_seeds()),
-                      ("fuzz_hub", hub_seeds())]:
+                      ("fuzz_hub", hub_seeds()), ("fuzz_lerobot", lerobot_seeds())]:
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in seeds.items():

@@ -1,12 +1,24 @@
 #include "file/json.h"
 
 #include "base/error.h"
+#include <string.h>
 
 const char *vact_json_kind(const json_t *value)
 {
     static const char *const names[] = { "an object", "an array", "a string", "an integer",
                                          "a number",  "true",     "false",    "null" };
     return value ? names[json_typeof(value)] : "missing";
+}
+
+bool vact_json_is_file_name(const json_t *value)
+{
+    const char *name = json_string_value(value);
+    if (!name || !name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return false;
+    for (size_t i = 0; i < json_string_length(value); i++)
+        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
+            return false;
+    return true;
 }
 
 /* No fewer values than there are: each stands behind one of these, but strings may hold some, too. */

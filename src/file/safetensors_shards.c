@@ -20,18 +20,6 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A file beside the index, and no other: the index comes from elsewhere. Printable, for messages. */
-static bool is_file_name(const json_t *value)
-{
-    const char *name = json_string_value(value);
-    if (!name || !name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return false;
-    for (size_t i = 0; i < json_string_length(value); i++)
-        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
-            return false;
-    return true;
-}
-
 static vact_status refuse_shard(const char *path, const char *tensor, const json_t *value, vact_error *err)
 {
     char name[VACT_SAFETENSORS_SHOWN], shown[80];
@@ -70,7 +58,7 @@ static vact_status list_shards(vact_shard_index *index, const char *path, vact_e
         return vact_fail(err, VACT_ENOMEM, "%s: no memory to read it", path);
     json_object_foreach((json_t *)(uintptr_t)index->weight_map, tensor, value)
     {
-        if (!is_file_name(value))
+        if (!vact_json_is_file_name(value))
             return refuse_shard(path, tensor, value, err);
         index->shards[index->n_shards++] = json_string_value(value);
     }

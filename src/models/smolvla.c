@@ -98,7 +98,8 @@ static const vact_expectation expectations[] = {
     { 0 },
 };
 
-/* LeRobot's checkpoints don't say how wide a head is; it is 64 in every SmolVLM and SmolVLM2 of up to 500 M. */
+/* LeRobot's checkpoints don't say how wide a head is; it is 64 in every SmolVLM and SmolVLM2 of up to 500 M.
+ * Shapes of tensors without values say anything up to INT32_MAX; what comes of them is checked after this. */
 static void infer(void *config)
 {
     struct config *c = config;
@@ -108,11 +109,11 @@ static void infer(void *config)
     c->kv_heads = c->kv / c->head_dim;
     c->vit_heads = c->vit / c->head_dim;
     if (c->image == 0)
-        c->image = c->patch * (int32_t)lround(sqrt((double)c->patches));
+        c->image = (int32_t)fmin((double)c->patch * round(sqrt((double)c->patches)), INT32_MAX);
     if (c->vit > 0)
         c->shuffle = (int32_t)lround(sqrt((double)c->fc_in / (double)c->vit));
     if (c->shuffle > 0)
-        c->image_tokens = c->patches / (c->shuffle * c->shuffle);
+        c->image_tokens = (int32_t)(c->patches / ((int64_t)c->shuffle * c->shuffle));
 }
 
 static const char *derive(void *config, char *text, size_t size)

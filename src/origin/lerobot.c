@@ -56,17 +56,15 @@ static vact_status read_json(lerobot *l, const char *file, json_t **out, vact_er
     return status;
 }
 
-const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name, const char **state_file)
+const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name)
 {
     size_t i;
     json_t *step;
     json_array_foreach(json_object_get(processor, "steps"), i, step)
     {
         const char *name = json_string_value(json_object_get(step, "registry_name"));
-        if (name && strcmp(name, registry_name) == 0) {
-            *state_file = json_string_value(json_object_get(step, "state_file"));
-            return json_object_get(step, "config");
-        }
+        if (name && strcmp(name, registry_name) == 0)
+            return step;
     }
     return NULL;
 }
@@ -109,9 +107,10 @@ static vact_status read_files(lerobot *l, const vact_arch **arch, vact_error *er
 static const char *camera_name(const lerobot *l, const char *feature)
 {
     static const char images[] = "observation.images.", observation[] = "observation.";
-    const char *file = NULL, *from;
+    const char *from;
     json_t *to;
-    json_t *map = json_object_get(vact_lerobot_step(l->pre, "rename_observations_processor", &file), "rename_map");
+    const json_t *step = vact_lerobot_step(l->pre, "rename_observations_processor");
+    json_t *map = json_object_get(json_object_get(step, "config"), "rename_map");
     json_object_foreach(map, from, to)
     {
         if (json_is_string(to) && strcmp(json_string_value(to), feature) == 0) {

@@ -18,8 +18,8 @@ typedef struct lerobot {
     vact_safetensor statistics[LEROBOT_STATISTICS];
 } lerobot;
 
-/* The configuration of the first step of that kind and, if it has one, the name of its file; NULL: there is none. */
-const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name, const char **state_file);
+/* The first step of that kind, NULL: there is none. */
+const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name);
 
 /* "DIR/file" in the arena, or NULL and ENOMEM in err. */
 const char *vact_lerobot_path(lerobot *l, const char *file, vact_error *err);

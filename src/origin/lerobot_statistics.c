@@ -1,6 +1,7 @@
 /* statistics of LeRobot's processors, or of the weights' file -> the mean and std of state and actions */
 #include "base/error.h"
 #include "file/dtype.h"
+#include "file/line.h"
 #include "kernels/kernels.h"
 #include "origin/lerobot_parts.h"
 #include <math.h>
@@ -30,6 +31,20 @@ typedef struct feature {
 } feature;
 
 /* ---- which ---- */
+
+/* The normalizer, if there is one, and its file, if it has one. */
+static vact_status find_step(const lerobot *l, const json_t *processor, const char *name, feature *f, vact_error *err)
+{
+    const json_t *step = vact_lerobot_step(processor, name), *file = json_object_get(step, "state_file");
+    char shown[100];
+    f->step = json_object_get(step, "config");
+    f->file = json_string_value(file);
+    if (!file || json_is_null(file) || vact_json_is_file_name(file))
+        return VACT_OK;
+    return vact_fail(err, VACT_EFORMAT, "%s: %s: state_file is %s%s, expected a file name in ASCII without \"/\"",
+                     l->view.path, name, f->file ? "" : vact_json_kind(file),
+                     f->file ? vact_printable(shown, sizeof shown, f->file, json_string_length(file)) : "");
+}
 
 static vact_status find_mode(const lerobot *l, const feature *f, const mode **out, vact_error *err)
 {
@@ -203,15 +218,19 @@ vact_status vact_lerobot_statistics(lerobot *l, vact_error *err)
     feature action = {
         .key = "action", .type = "ACTION", .buffer = "action", .owners = { "unnormalize_outputs", "normalize_targets" }
     };
-    state.step = vact_lerobot_step(l->pre, "normalizer_processor", &state.file);
-    action.step = vact_lerobot_step(l->post, "unnormalizer_processor", &action.file);
-    const json_t *eps = json_object_get(state.step, "eps");
-    state.eps = action.eps = json_is_number(eps) ? json_number_value(eps) : STANDARD_EPS;
-    json_object_set_new(l->config, "processors", json_pack("{s:f}", "eps", state.eps));
-    vact_status status = find_size(l, "input_features", &state, err);
+    vact_status status = find_step(l, l->pre, "normalizer_processor", &state, err);
+    if (status == VACT_OK)
+        status = find_step(l, l->post, "unnormalizer_processor", &action, err);
+    if (status == VACT_OK)
+        status = find_size(l, "input_features", &state, err);
     if (status == VACT_OK)
         status = find_size(l, "output_features", &action, err);
-    if (status == VACT_OK)
-        status = read_feature(l, &state, 0, state_names, err);
+    if (status != VACT_OK)
+        return status;
+    const json_t *eps = json_object_get(state.step, "eps");
+    state.eps = action.eps = json_is_number(eps) ? json_number_value(eps) : STANDARD_EPS;
+    if (json_object_set_new(l->config, "processors", json_pack("{s:f}", "eps", state.eps)) != 0)
+        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", l->view.path);
+    status = read_feature(l, &state, 0, state_names, err);
     return status == VACT_OK ? read_feature(l, &action, 2, action_names, err) : status;
 }

@@ -541,6 +541,58 @@ static void test_broken_weights_are_refused(void **state)
     check_refused(VACT_EFORMAT, "has type I32, expected one of: F32, F16, BF16");
 }
 
+static void test_statistics_of_elsewhere_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *to, *why;
+    } cases[] = {
+        { "\"../" DIRECTORY_STATE "\"", "is ../" DIRECTORY_STATE ", expected a file name in ASCII without \"/\"" },
+        { "\"..\"", "is .., expected a file name" },
+        { "\"\"", "is , expected a file name" },
+        { "\"a\\nb\"", "is a\\nb, expected a file name" },
+        { "5", "is an integer, expected a file name" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char why[160];
+        snprintf(why, sizeof why, ": normalizer_processor: state_file %s", cases[i].why);
+        directory_make();
+        directory_edit("policy_preprocessor.json", "\"" DIRECTORY_STATE "\"", cases[i].to);
+        check_refused(VACT_EFORMAT, why);
+    }
+    directory_make();
+    directory_edit("policy_postprocessor.json", "\"" DIRECTORY_ACTIONS "\"", "\"/etc/passwd\"");
+    check_refused(VACT_EFORMAT, ": unnormalizer_processor: state_file is /etc/passwd, expected a file name");
+}
+
+/* A tensor without values can have any shape, and the size of pictures is told by shapes. */
+static void test_shapes_that_no_policy_has_are_refused(void **state)
+{
+    (void)state;
+    vact_error err = { 0 };
+    vact_safetensors *weights = NULL;
+    vact_safetensor patches;
+    const vact_safetensor *all[160];
+    directory_make();
+    assert_int_equal(vact_safetensors_open(&weights, directory_file("model.safetensors"), &err), VACT_OK);
+    for (uint64_t i = 0; i < weights->n_tensors; i++) {
+        all[i] = &weights->tensors[i];
+        if (!strstr(all[i]->name, "patch_embedding.weight"))
+            continue;
+        patches = *all[i];
+        patches.dims[0] = patches.bytes = 0;
+        patches.dims[2] = patches.dims[3] = INT32_MAX;
+        all[i] = &patches;
+    }
+    directory_save("new.safetensors", all, weights->n_tensors);
+    vact_safetensors_close(&weights);
+    char to[512];
+    snprintf(to, sizeof to, "%s", directory_file("model.safetensors"));
+    assert_int_equal(rename(directory_file("new.safetensors"), to), 0);
+    directory_edit("config.json", "\"resize_imgs_with_padding\"", "\"resize\"");
+    check_refused(VACT_EFORMAT, ": smolvla.image_size is 2147483647, expected 1 to 4096");
+}
+
 static void test_remove_the_folder(void **state)
 {
     (void)state;
@@ -564,6 +616,8 @@ int main(void)
         cmocka_unit_test(test_statistics_that_cannot_be_divided_by_are_refused),
         cmocka_unit_test(test_a_way_to_normalise_that_is_not_known_is_refused),
         cmocka_unit_test(test_broken_weights_are_refused),
+        cmocka_unit_test(test_statistics_of_elsewhere_are_refused),
+        cmocka_unit_test(test_shapes_that_no_policy_has_are_refused),
         cmocka_unit_test(test_remove_the_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
