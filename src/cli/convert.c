@@ -26,7 +26,7 @@ static int convert(const char *in, const char *out, vact_conversion *conversion)
 static int run(int argc, char **argv)
 {
     static const vact_dtype types[] = { VACT_DTYPE_BF16, VACT_DTYPE_F32, VACT_DTYPE_Q8_0, VACT_DTYPE_Q4_0 };
-    const char *in = NULL, *out = NULL, *tokenizer = NULL;
+    const char *in = NULL, *out = NULL, *tokenizer = NULL, *info = NULL;
     hub_settings hub = { 0 };
     int type = -1;
     const cli_option options[] = {
@@ -35,6 +35,8 @@ static int run(int argc, char **argv)
           0, NULL },
         { "tokenizer", 0, CLI_TEXT, &tokenizer, "<file>",
           "a tokenizer.json to put in (default: the directory's, if it has one)", 0, 0, NULL },
+        { "dataset-info", 0, CLI_TEXT, &info, "<file>",
+          "the meta/info.json of a LeRobot data set, for the names of state and action values", 0, 0, NULL },
         CLI_HUB_OPTIONS(&hub),
         { 0 },
     };
@@ -45,18 +47,20 @@ static int run(int argc, char **argv)
         return cli_fail_usage(&cli_convert, "%s is missing", operands < 1 ? "the directory" : "-o <file>");
     vact_arena arena = { 0 };
     in = cli_resolve(in, &hub, &arena);
-    const bool found = in && (!tokenizer || (tokenizer = cli_resolve(tokenizer, &hub, &arena)));
-    const int code =
-        found ? convert(in, out,
-                        &(vact_conversion){ .type = type < 0 ? VACT_DTYPE_END : types[type], .tokenizer = tokenizer })
-              : CLI_FAILED;
+    bool found = in && (!tokenizer || (tokenizer = cli_resolve(tokenizer, &hub, &arena)));
+    found = found && (!info || (info = cli_resolve(info, &hub, &arena)));
+    vact_conversion conversion = { .type = type < 0 ? VACT_DTYPE_END : types[type],
+                                   .tokenizer = tokenizer,
+                                   .dataset_info = info };
+    const int code = found ? convert(in, out, &conversion) : CLI_FAILED;
     vact_arena_free(&arena);
     return code;
 }
 
 const cli_command cli_convert = {
     "convert",
-    "vact convert <directory> -o <model.gguf> [--type bf16|f32|q8_0|q4_0] [--tokenizer <file>]",
+    "vact convert <directory> -o <model.gguf> [--type bf16|f32|q8_0|q4_0] [--tokenizer <file>] "
+    "[--dataset-info <file>]",
     "make one GGUF file from a LeRobot checkpoint",
     run,
 };

@@ -96,22 +96,43 @@ static vact_status print_faults(const vact_gguf *gguf, const vact_arch *arch, in
     return status;
 }
 
-static vact_status print_cost(const char *path, vact_error *err)
+static void print_name(const char *before, const char *name, size_t length)
+{
+    char shown[300];
+    printf("%s%s", before, vact_printable(shown, sizeof shown, name, length));
+}
+
+/* "; state: shoulder_pan, gripper", if the file has such names. */
+static void print_names(const vact_gguf *gguf, const char *key, const char *what)
+{
+    const vact_gguf_value *value = vact_gguf_find(gguf, key);
+    if (!value || value->type != VACT_GGUF_ARRAY || value->element != VACT_GGUF_STRING || value->count == 0)
+        return;
+    printf("; %s:", what);
+    vact_gguf_text name;
+    const char *before = " ";
+    for (vact_gguf_texts names = vact_gguf_texts_begin(value); vact_gguf_texts_next(&names, &name); before = ", ")
+        print_name(before, name.data, (size_t)name.length);
+}
+
+static vact_status print_cost(const char *path, const vact_gguf *gguf, vact_error *err)
 {
     vact_model *model = NULL;
     vact_status status = vact_model_open(&model, path, NULL, err);
     if (status != VACT_OK)
         return status;
     const vact_model_info *info = vact_model_get_info(model);
-    char name[200];
     printf("\n%s: %lld parameters; image %d, up to %d tokens, state %d (padded to %d), action chunk %d x %d (padded to "
            "%d), %d denoise steps\n",
            info->arch, (long long)info->parameters, info->image_size, info->max_tokens, info->state_dim,
            info->max_state_dim, info->horizon, info->action_dim, info->max_action_dim, info->denoise_steps);
     printf("reads text: %s; cameras:", info->reads_text ? "yes" : "no (no tokenizer in the file)");
     for (int32_t i = 0; i < info->n_cameras; i++)
-        printf("%s %s", i ? "," : "", vact_printable(name, sizeof name, info->cameras[i], strlen(info->cameras[i])));
-    printf("%s\n", info->n_cameras ? "" : " not named");
+        print_name(i ? ", " : " ", info->cameras[i], strlen(info->cameras[i]));
+    printf("%s", info->n_cameras ? "" : " not named");
+    print_names(gguf, "vact.state_names", "state");
+    print_names(gguf, "vact.action_names", "actions");
+    printf("\n");
     printf("\n%-6s %14s %14s %14s %14s %14s\n", "views", "vision GFLOP", "prefix", "denoise", "total", "session MB");
     for (int32_t views = 1; views <= VACT_DEFAULT_VIEWS && status == VACT_OK; views++) {
         const vact_settings one = { .max_views = views };
@@ -150,9 +171,9 @@ static int inspect(const char *path)
     int faults = 0;
     if (status == VACT_OK)
         status = print_faults(gguf, arch, &faults, &err);
-    vact_gguf_close(&gguf);
     if (status == VACT_OK && faults == 0)
-        status = print_cost(path, &err);
+        status = print_cost(path, gguf, &err);
+    vact_gguf_close(&gguf);
     if (status != VACT_OK)
         return cli_fail("%s", err.text);
     return faults == 0 ? CLI_OK : CLI_FAILED;

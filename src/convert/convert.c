@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "convert/quantize.h"
 #include "convert/rewrite.h"
+#include "origin/names.h"
 #include "policy/model.h"
 #include <libgen.h>
 #include <limits.h>
@@ -44,15 +45,26 @@ static vact_status convert(const vact_model *model, const char *out, const vact_
                            vact_error *err)
 {
     const vact_gguf *in = model->gguf;
+    vact_gguf_value names[2];
+    size_t n_names = 0;
     choosing c = { model, how->type, vact_arena_take(arena, (size_t)in->n_tensors, sizeof *c.types) };
     if (!c.types)
         return vact_fail(err, VACT_ENOMEM, "%s: out of memory", in->path);
+    if (how->dataset_info) {
+        const vact_status status =
+            vact_dataset_names(names, &n_names, arena, how->dataset_info, (size_t)model->info.state_dim,
+                               (size_t)model->info.action_dim, err);
+        if (status != VACT_OK)
+            return status;
+    }
     for (uint64_t i = 0; i < in->n_tensors; i++) /* a GGUF file may hold some that no table asks for */
         c.types[i] = in->tensors[i].dtype;
     vact_schema_walk(&model->arch->schema, model->bound, choose, &c);
     const vact_rewrite rewrite = { .in = in,
                                    .types = c.types,
                                    .dropped = "tokenizer.ggml.",
+                                   .values = names,
+                                   .n_values = n_names,
                                    .put = put_tokenizer,
                                    .user = model,
                                    .progress = how->progress,
@@ -91,6 +103,10 @@ vact_status vact_convert(const char *in, const char *out, const vact_conversion 
         return vact_fail(err, VACT_EARG, "%s: is a file of the checkpoint itself, expected another to write",
                          vact_path_end(out));
     vact_status status = vact_refuse_same_file(in, out, err);
+    if (status == VACT_OK && how->tokenizer)
+        status = vact_refuse_same_file(how->tokenizer, out, err);
+    if (status == VACT_OK && how->dataset_info)
+        status = vact_refuse_same_file(how->dataset_info, out, err);
     if (status == VACT_OK)
         status = vact_model_open(&model, in, &settings, err);
     if (status == VACT_OK)

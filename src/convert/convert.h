@@ -10,7 +10,8 @@ typedef struct vact_conversion {
      * what is small in the vision tower). bf16: the other matrices in bf16; q8_0, q4_0: as bf16, but what
      * vact_quantize's rule stores as that type. f32: everything. */
     vact_dtype type;
-    const char *tokenizer;     /* a tokenizer.json to put in; NULL: the one that came along, if any */
+    const char *tokenizer;    /* a tokenizer.json to put in; NULL: the one that came along, if any */
+    const char *dataset_info; /* a LeRobot data set's meta/info.json, which names state and action values; NULL: none */
     vact_progress_fn progress; /* NULL: nobody listens */
     void *user;                /* progress's */
 } vact_conversion;
@@ -25,7 +26,7 @@ typedef struct vact_converted {
 /* Writes the checkpoint `in`, a directory or a GGUF file, to `out`, which appears whole or not at all. Reads each byte
  * once and holds little of it. The result names are those of VinRobotics/vla.cpp, scripts/convert_*_to_gguf.py.
  * EARG: out is, or would be in place of, a file that is read, or another type is asked for. EFORMAT, also: a value that
- * the type can't hold. Else what vact_model_open and writing a file fail with. */
+ * the type can't hold; names that are not as many as the policy's values. Else what vact_model_open and writing a file fail with. */
 vact_status vact_convert(const char *in, const char *out, const vact_conversion *conversion, vact_converted *made,
                          vact_error *err);
 

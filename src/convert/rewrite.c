@@ -34,17 +34,22 @@ static uint32_t type_of(const rewriter *r, uint64_t i)
 
 /* ---- declarations ---- */
 
-static bool is_kept(const char *key, const char *dropped)
+static bool is_kept(const vact_rewrite *what, const char *key)
 {
-    return (!dropped || strncmp(key, dropped, strlen(dropped)) != 0) && !vact_gguf_is_layout(key);
+    for (size_t i = 0; i < what->n_values; i++)
+        if (strcmp(key, what->values[i].key) == 0)
+            return false;
+    return (!what->dropped || strncmp(key, what->dropped, strlen(what->dropped)) != 0) && !vact_gguf_is_layout(key);
 }
 
 static vact_status put_values(rewriter *r)
 {
     vact_status status = VACT_OK;
     for (uint64_t i = 0; i < r->in->n_values && status == VACT_OK; i++)
-        if (is_kept(r->in->values[i].key, r->what->dropped))
+        if (is_kept(r->what, r->in->values[i].key))
             status = vact_gguf_put_value(r->writer, &r->in->values[i], r->err);
+    for (size_t i = 0; i < r->what->n_values && status == VACT_OK; i++)
+        status = vact_gguf_put_value(r->writer, &r->what->values[i], r->err);
     if (status == VACT_OK && r->what->put)
         status = r->what->put(r->what->user, r->writer, r->err);
     return status;

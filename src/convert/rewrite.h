@@ -10,8 +10,10 @@ typedef struct vact_rewrite {
                                are decoded lie at a multiple of 4 bytes */
     const uint32_t *types; /* [n_tensors]: what each is stored as; NULL: all as they are */
     const char *dropped;   /* values whose key begins with this are left out; NULL: none */
-    vact_gguf_put_fn put;  /* further values, behind those of `in`; NULL: none */
-    const void *user;      /* put's */
+    const vact_gguf_value *values; /* [n_values]: each in place of the one of its key, or further; NULL: none */
+    size_t n_values;
+    vact_gguf_put_fn put;      /* further values, behind those of `in`; NULL: none */
+    const void *user;          /* put's */
     vact_progress_fn progress; /* NULL: nobody listens */
     void *progress_user;
 } vact_rewrite;

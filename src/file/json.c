@@ -1,7 +1,10 @@
 #include "file/json.h"
 
 #include "base/error.h"
+#include "base/mapping.h"
 #include <string.h>
+
+enum { MOST_VALUES = 1 << 20 };
 
 const char *vact_json_kind(const json_t *value)
 {
@@ -49,4 +52,16 @@ vact_status vact_json_object(json_t **out, const char *name, const char *text, s
     json_decref(*out);
     *out = NULL;
     return wrong;
+}
+
+vact_status vact_json_read(json_t **out, const char *path, vact_error *err)
+{
+    vact_mapping mapping = { 0 };
+    *out = NULL;
+    vact_status status = vact_mapping_open(&mapping, path, err);
+    if (status == VACT_OK)
+        status = vact_json_object(out, vact_path_end(path), (const char *)mapping.data, mapping.size, MOST_VALUES,
+                                  VACT_EFORMAT, err);
+    vact_mapping_close(&mapping);
+    return status;
 }

@@ -12,6 +12,9 @@
 vact_status vact_json_object(json_t **out, const char *name, const char *text, size_t length, size_t most,
                              vact_status wrong, vact_error *err);
 
+/* A file that holds an object, for small ones: at most a million values. EIO, EFORMAT, ENOMEM. */
+vact_status vact_json_read(json_t **out, const char *path, vact_error *err);
+
 /* Whether a value is the name of a file beside the one that says it, and of no other: that comes from elsewhere.
  * Printable ASCII, for messages. */
 bool vact_json_is_file_name(const json_t *value);

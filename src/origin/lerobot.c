@@ -1,9 +1,9 @@
 #include "origin/lerobot_parts.h"
 
 #include "base/error.h"
-#include "base/mapping.h"
 #include "image/image.h"
 #include "models/registry.h"
+#include "origin/names.h"
 #include "tensor/import.h"
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_CONFIG_VALUES = 1 << 20, /* in a JSON file */
-    OWN_KEYS = 4                  /* at most, beside the architecture's */
+    OWN_KEYS = 4 /* at most, beside the architecture's */
 };
 
 static vact_status no_memory(const lerobot *l, vact_error *err)
@@ -42,18 +41,10 @@ static bool exists(const char *path)
 /* NULL in *out if it isn't there. */
 static vact_status read_json(lerobot *l, const char *file, json_t **out, vact_error *err)
 {
-    vact_mapping mapping = { 0 };
     const char *path = vact_lerobot_path(l, file, err);
     if (!path)
         return VACT_ENOMEM;
-    if (!exists(path))
-        return VACT_OK;
-    vact_status status = vact_mapping_open(&mapping, path, err);
-    if (status == VACT_OK)
-        status = vact_json_object(out, vact_path_end(path), (const char *)mapping.data, mapping.size,
-                                  MOST_CONFIG_VALUES, VACT_EFORMAT, err);
-    vact_mapping_close(&mapping);
-    return status;
+    return exists(path) ? vact_json_read(out, path, err) : VACT_OK;
 }
 
 const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name)
@@ -141,22 +132,18 @@ static vact_status put_cameras(lerobot *l, vact_gguf_value *value, vact_error *e
     return vact_gguf_make_texts(value, &l->arena, "vact.cameras", names, n) ? VACT_OK : no_memory(l, err);
 }
 
-/* The names of a feature's values, if config.json has one for each. */
-static vact_status put_names(lerobot *l, vact_gguf_value *values, const char *list, const char *feature,
+/* The names of a feature's n values, if config.json has them. */
+static vact_status put_names(lerobot *l, vact_gguf_value *values, const char *list, const char *feature, uint64_t n,
                              const char *key, vact_error *err)
 {
-    const json_t *names = json_object_get(json_object_get(json_object_get(l->config, list), feature), "names");
-    const size_t n = json_array_size(names);
-    const char **texts = vact_arena_take(&l->arena, n, sizeof *texts);
-    if (!texts)
-        return no_memory(l, err);
-    for (size_t i = 0; i < n; i++)
-        if (!(texts[i] = json_string_value(json_array_get(names, i))))
-            return vact_fail(err, VACT_EFORMAT, "%s: config.json: %s/%s/names/%zu is %s, expected a string",
-                             l->view.path, list, feature, i, vact_json_kind(json_array_get(names, i)));
-    if (n && !vact_gguf_make_texts(&values[l->view.n_values++], &l->arena, key, texts, n))
-        return no_memory(l, err);
-    return VACT_OK;
+    char where[320];
+    const json_t *about = json_object_get(json_object_get(l->config, list), feature);
+    vact_gguf_value *to = &values[l->view.n_values];
+    snprintf(where, sizeof where, "%s: config.json: %s/%s/names", l->view.path, list, feature);
+    const vact_status status =
+        vact_feature_names(to, &l->arena, key, json_object_get(about, "names"), (size_t)n, where, err);
+    l->view.n_values += to->count > 0;
+    return status;
 }
 
 static vact_status put_values(lerobot *l, const vact_arch *arch, const void *config, vact_error *err)
@@ -176,9 +163,10 @@ static vact_status put_values(lerobot *l, const vact_arch *arch, const void *con
         !vact_gguf_make_text(&values[n + 1], &l->arena, "vact.image_fit", vact_fit_name(arch->fit)))
         status = no_memory(l, err);
     if (status == VACT_OK)
-        status = put_names(l, values, "input_features", "observation.state", "vact.state_names", err);
+        status = put_names(l, values, "input_features", "observation.state", l->statistics[0].dims[0],
+                           "vact.state_names", err);
     if (status == VACT_OK)
-        status = put_names(l, values, "output_features", "action", "vact.action_names", err);
+        status = put_names(l, values, "output_features", "action", l->statistics[2].dims[0], "vact.action_names", err);
     return status;
 }
 

@@ -20,7 +20,8 @@
 
 /* The weights stay mapped in their files. Keys beside the architecture's own: vact.cameras, those of the cameras that
  * config.json lists, without "observation.images." and under the names that the preprocessor renames from, empty cameras
- * left out; vact.image_fit; vact.state_names and vact.action_names where config.json has them.
+ * left out; vact.image_fit; vact.state_names and vact.action_names where config.json has them
+ * (origin/names.h).
  * EIO, EFORMAT, ENOMEM; EMODEL: a policy that isn't known. */
 vact_status vact_lerobot_open(vact_gguf **out, const char *dir, vact_error *err);
 

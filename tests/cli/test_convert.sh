@@ -28,6 +28,42 @@ expect 0 convert bare -o c.gguf
 expect 0 convert bare -o d.gguf --tokenizer "$directory/tokenizer.json"
 expect 1 "$vact" diff c.gguf d.gguf
 prints '^8 of 43 keys and 0 of 127 tensors differ$'
+mkdir meta
+cat >meta/info.json <<'J'
+{
+    "codebase_version": "v3.0",
+    "robot_type": "so100_follower",
+    "fps": 30,
+    "features": {
+        "action": {
+            "dtype": "float32",
+            "names": ["a.pos", "b.pos", "c.pos", "d.pos", "e.pos", "\u001b[1m"],
+            "shape": [6]
+        },
+        "observation.state": {
+            "dtype": "float32",
+            "shape": [6],
+            "names": {"motors": ["pan", "lift", "elbow", "flex", "roll", "grip"]}
+        },
+        "observation.images.front": {"dtype": "video", "shape": [480, 640, 3], "names": ["height", "width", "channels"]},
+        "timestamp": {"dtype": "float32", "shape": [1], "names": null}
+    }
+}
+J
+expect 0 "$vact" inspect d.gguf
+prints '^reads text: yes; cameras: wrist, front$'
+expect 0 convert d.gguf -o e.gguf --dataset-info meta/info.json
+expect 1 "$vact" diff d.gguf e.gguf
+prints '^2 of 45 keys and 0 of 127 tensors differ$'
+expect 0 "$vact" inspect e.gguf
+prints '^reads text: yes; cameras: wrist, front; state: pan, lift, elbow, flex, roll, grip; actions: a.pos, b.pos, c.pos, d.pos, e.pos, \\x1b\[1m$'
+complains 1 'vact: no/info.json: No such file or directory' convert bare -o x.gguf --dataset-info no/info.json
+complains 1 'vact: meta/info.json: is the file to read and to write, expected two' \
+    convert bare -o meta/info.json --dataset-info meta/info.json
+sed -i 's/"lift", //' meta/info.json
+complains 1 "vact: meta/info.json: features/observation.state/names: has 5 names, expected 6, one for each of the policy's values" \
+    convert bare -o x.gguf --dataset-info meta/info.json
+rm -r meta
 complains 2 'vact: the directory is missing' convert
 complains 2 'vact: -o <file> is missing' convert bare
 complains 2 'vact: option --type is "f16", expected one of bf16|f32|q8_0|q4_0' convert bare -o x.gguf --type f16

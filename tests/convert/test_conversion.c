@@ -120,6 +120,70 @@ static void test_types_are_for_matrices(void **state)
     }
 }
 
+static void write_text(const char *file, const char *text)
+{
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_names(const char *key, const char *const want[6])
+{
+    vact_error err = { 0 };
+    vact_gguf *gguf = NULL;
+    assert_int_equal(vact_gguf_open(&gguf, path, &err), VACT_OK);
+    const vact_gguf_value *value = vact_gguf_find(gguf, key);
+    assert_true(value && value->count == 6);
+    for (uint64_t i = 0; i < 6; i++) {
+        const vact_gguf_text text = vact_gguf_get_text(value, i);
+        assert_int_equal(text.length, strlen(want[i]));
+        assert_memory_equal(text.data, want[i], text.length);
+    }
+    vact_gguf_close(&gguf);
+}
+
+#define STATE_NAMES(names)  "{\"features\": {\"observation.state\": {\"names\": " names "}}}"
+#define ACTION_NAMES(names) "{\"features\": {\"action\": {\"names\": " names "}}}"
+
+static void test_a_data_set_names_values_in_place_of_what_the_checkpoint_has(void **state)
+{
+    (void)state;
+    static const char *const state_names[] = { "a", "b", "c", "d", "e", "f" };
+    static const char *const action_names[] = { "u", "v", "w", "x", "y", "z" };
+    vact_error err = { 0 };
+    vact_converted made;
+    char info[80], first[80];
+    vact_conversion how = { .type = VACT_DTYPE_END, .dataset_info = info };
+    snprintf(info, sizeof info, "%s/info.json", folder);
+    snprintf(first, sizeof first, "%s/first.gguf", folder);
+
+    write_text(info, STATE_NAMES("[\"1\", \"2\", \"3\", \"4\", \"5\", \"6\"]"));
+    assert_int_equal(vact_convert(DIRECTORY, first, &how, &made, &err), VACT_OK);
+    write_text(info, ACTION_NAMES("{\"motors\": [\"u\", \"v\", \"w\", \"x\", \"y\", \"z\"]}"));
+    assert_int_equal(vact_convert(first, path, &how, &made, &err), VACT_OK);
+    check_names("vact.state_names", (const char *const[6]){ "1", "2", "3", "4", "5", "6" });
+    check_names("vact.action_names", action_names);
+    write_text(info, STATE_NAMES("[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]"));
+    assert_int_equal(vact_convert(first, path, &how, &made, &err), VACT_OK);
+    check_names("vact.state_names", state_names);
+    assert_int_equal(unlink(path), 0);
+
+    write_text(info, STATE_NAMES("[\"a\", \"b\", \"c\", \"d\", \"e\"]"));
+    assert_int_equal(vact_convert(first, path, &how, &made, &err), VACT_EFORMAT);
+    assert_non_null(strstr(err.text, "info.json: features/observation.state/names: has 5 names, expected 6"));
+    write_text(info, ACTION_NAMES("[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"]"));
+    assert_int_equal(vact_convert(DIRECTORY, path, &how, &made, &err), VACT_EFORMAT);
+    assert_non_null(strstr(err.text, "info.json: features/action/names: has 7 names, expected 6"));
+    assert_int_equal(access(path, F_OK), -1);
+
+    how.tokenizer = first;
+    assert_int_equal(vact_convert(DIRECTORY, info, &how, &made, &err), VACT_EARG);
+    assert_int_equal(vact_convert(DIRECTORY, first, &how, &made, &err), VACT_EARG);
+    assert_int_equal(unlink(info), 0);
+    assert_int_equal(unlink(first), 0);
+}
+
 static void test_what_would_be_overwritten_is_refused(void **state)
 {
     (void)state;
@@ -146,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_and_tensors_are_those_of_the_peers_converter),
         cmocka_unit_test(test_types_are_for_matrices),
+        cmocka_unit_test(test_a_data_set_names_values_in_place_of_what_the_checkpoint_has),
         cmocka_unit_test(test_what_would_be_overwritten_is_refused),
         cmocka_unit_test(folder_remove),
     };

@@ -451,6 +451,8 @@ static void test_a_configuration_that_asks_for_more_is_refused(void **state)
           "tensor model.state_proj.weight is [32, 32], expected [32, 40]" },
         { "\"shape\": [\n                6\n", "\"shape\": [\n                5\n",
           "has 1 dimensions and starts with 6, expected [5]" },
+        { "\"type\": \"STATE\",", "\"type\": \"STATE\", \"names\": [\"pan\"],",
+          "config.json: input_features/observation.state/names: has 1 names, expected 6" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         directory_make();
