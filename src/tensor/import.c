@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LAYERS = 1024 };
+enum {
+    MOST_LAYERS = 1024,
+    MOST_SIZE = 1 << 30, /* of a dimension: what `infer` makes of some, a square of a root at most, fits int32_t */
+    SHOWN = 60           /* bytes of a value in a fault, whose text is short */
+};
 
-typedef struct import {
+typedef struct importer {
     const vact_schema *schema;
     const vact_source *source;
     void *config;
     vact_faults *faults;
-} import;
+} importer;
 
 const json_t *vact_source_at(const vact_source *source, const char *path)
 {
@@ -29,7 +33,7 @@ const json_t *vact_source_at(const vact_source *source, const char *path)
 
 /* ---- keys ---- */
 
-static void check_range(const import *m, const vact_key *key, const char *where, const char *name, double value)
+static void check_range(const importer *m, const vact_key *key, const char *where, const char *name, double value)
 {
     const int digits = key->type == VACT_GGUF_U32 ? 10 : 6;
     if (!(value >= key->min && value <= key->max))
@@ -40,7 +44,7 @@ static void check_range(const import *m, const vact_key *key, const char *where,
 }
 
 /* From the configuration. */
-static void read_key(const import *m, const vact_key *key)
+static void read_key(const importer *m, const vact_key *key)
 {
     const bool maybe = key->source[0] == '?';
     const char *path = key->source + maybe;
@@ -65,22 +69,36 @@ static void read_key(const import *m, const vact_key *key)
         vact_key_store(key, m->config, value);
 }
 
-static void check_expectation(const import *m, const vact_expectation *e)
+static char *as_text(const json_t *value)
 {
-    const json_t *said = vact_source_at(m->source, e->path);
-    const json_t *other = e->json[0] == '=' ? vact_source_at(m->source, e->json + 1) : NULL;
-    char *found = said ? json_dumps(said, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    char *expected = other ? json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    const char *right = other ? expected : e->json;
-    if (found && right && strcmp(found, right) != 0)
-        vact_fault(m->faults, "%s: %s: %s is %s, expected %s", m->source->path, m->source->config_name, e->path, found,
-                   right);
-    free(found);
-    free(expected);
+    return json_dumps(value ? value : json_null(), JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
 }
 
-/* Keys that nothing has told so far, and those that shapes told. */
-static void complete_key(const import *m, const vact_key *key)
+static void check_expectation(const importer *m, const vact_expectation *e)
+{
+    const json_t *said = vact_source_at(m->source, e->path);
+    const bool of_other = e->json[0] == '=';
+    char *found = as_text(said);
+    char *other = of_other ? as_text(vact_source_at(m->source, e->json + 1)) : NULL;
+    const char *right = of_other ? other : e->json;
+    if (said && found && right && strcmp(found, right) != 0)
+        vact_fault(m->faults, "%s: %s: %s is %.*s, expected %.*s", m->source->path, m->source->config_name, e->path,
+                   SHOWN, found, SHOWN, right);
+    free(found);
+    free(other);
+}
+
+/* Those that shapes told, before anything is computed from them. */
+static void check_learned(const importer *m, const vact_key *key)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", m->schema->arch, key->name);
+    if (vact_key_value(key, m->config) != 0)
+        check_range(m, key, "", name, vact_key_value(key, m->config));
+}
+
+/* Those that nothing has told so far, and those that were inferred. */
+static void complete_key(const importer *m, const vact_key *key)
 {
     char name[128];
     snprintf(name, sizeof name, "%s.%s", m->schema->arch, key->name);
@@ -95,23 +113,23 @@ static void complete_key(const import *m, const vact_key *key)
 
 /* ---- shapes ---- */
 
-static const vact_safetensor *find(const import *m, const vact_row *row, int layer)
+static const vact_safetensor *find(const importer *m, const vact_row *row, int layer)
 {
     char name[256];
     vact_row_name(name, sizeof name, row->source, layer);
     return m->source->tensor(m->source->user, name);
 }
 
-static void learn(const import *m, vact_dim dim, uint64_t size)
+static void learn(const importer *m, vact_dim dim, uint64_t size)
 {
-    if (dim < 0 && vact_dim_get(dim, m->config) == 0 && size <= INT32_MAX) {
+    if (dim < 0 && vact_dim_get(dim, m->config) == 0 && size <= MOST_SIZE) {
         const int32_t value = (int32_t)size;
         memcpy((char *)m->config + ~dim, &value, sizeof value);
     }
 }
 
 /* Dimensions that are not known yet, from the tensors of a table's first layer; as many layers as there are. */
-static void learn_table(const import *m, const vact_table *table)
+static void learn_table(const importer *m, const vact_table *table)
 {
     int layers = 0, layer = 0;
     while (table->count && layers < MOST_LAYERS && find(m, table->rows, layers))
@@ -134,7 +152,7 @@ static bool is_float(uint32_t dtype)
 static bool check_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
 {
     (void)name, (void)table;
-    const import *m = user;
+    const importer *m = user;
     int64_t dims[4], has[8];
     char source[256], want[96], found[192];
     const int n = vact_row_dims(row, m->config, dims);
@@ -164,7 +182,7 @@ static bool check_row(void *user, const char *name, const vact_row *row, const v
 
 void vact_schema_import(const vact_schema *schema, const vact_source *source, void *config, vact_faults *faults)
 {
-import m = { schema, source, config, faults };
+    importer m = { schema, source, config, faults };
     const int before = faults->count;
     for (const vact_expectation *e = schema->expectations; e->path; e++)
         check_expectation(&m, e);
@@ -175,6 +193,10 @@ import m = { schema, source, config, faults };
         return;
     for (const vact_table *table = schema->tables; table->rows; table++)
         learn_table(&m, table);
+    for (const vact_key *key = schema->keys; key->name; key++)
+        check_learned(&m, key);
+    if (faults->count > before)
+        return;
     schema->infer(config);
     for (const vact_key *key = schema->keys; key->name; key++)
         complete_key(&m, key);

@@ -199,6 +199,10 @@ static void test_what_the_configuration_says_wrongly_is_told(void **state)
         { "0.5", "0", "dir: config.json: period is 0, expected 0.001 to 10" },
         { "\"cross\"", "\"self\"", "dir: config.json: attention is \"self\", expected \"cross\"" },
         { "[64, 64]", "[64, 48]", "dir: config.json: sizes/1 is 48, expected 64" },
+        { "[64, 64]", "[null, 64]", "dir: config.json: sizes/1 is 64, expected null" },
+        { "\"cross\"", "\"an answer that goes on and on, and on again, to no end, ever\"",
+          "dir: config.json: attention is \"an answer that goes on and on, and on again, to no end, eve, expected "
+          "\"cross\"" },
         { "\"image\": null", "\"image\": 10", "dir: toy.image is 10, expected a multiple of 4" },
         { "-1", "7", "dir: tensor net.layers.3.w is missing, expected [8, 8]" },
     };
@@ -249,6 +253,13 @@ static void test_dimensions_beyond_what_a_key_allows_are_told(void **state)
     checkpoint c = a_checkpoint();
     c.tensors[0].dims[0] = 65;
     assert_string_equal(import(&c, NULL, NULL, &config).first, "dir: toy.inner is 65, expected 1 to 64");
+
+    c = a_checkpoint(); /* no bytes, so it can be: it must be seen before an image's size is made of it */
+    c.tensors[1].dims[0] = 0;
+    c.tensors[1].dims[2] = c.tensors[1].dims[3] = 1 << 30;
+    assert_string_equal(import(&c, NULL, NULL, &config).first, "dir: toy.patch is 1073741824, expected 1 to 64");
+
+    c = a_checkpoint();
     c.tensors[0].dims[0] = (uint64_t)1 << 40;
     assert_string_equal(import(&c, NULL, NULL, &config).first,
                         "dir: no tensor tells toy.inner, expected those of a whole toy checkpoint");
