@@ -2,9 +2,10 @@
 
 #include "base/error.h"
 #include "base/mapping.h"
+#include "file/line.h"
 #include <string.h>
 
-enum { MOST_VALUES = 1 << 20 };
+enum { MOST_BYTES = 1 << 24, MOST_VALUES = 1 << 20 }; /* of a file */
 
 const char *vact_json_kind(const json_t *value)
 {
@@ -13,15 +14,14 @@ const char *vact_json_kind(const json_t *value)
     return value ? names[json_typeof(value)] : "missing";
 }
 
-bool vact_json_is_file_name(const json_t *value)
+const char *vact_json_show(char *out, size_t size, const json_t *value)
 {
-    const char *name = json_string_value(value);
-    if (!name || !name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return false;
-    for (size_t i = 0; i < json_string_length(value); i++)
-        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
-            return false;
-    return true;
+    vact_line line;
+    vact_line_begin(&line, out, size);
+    vact_line_put(&line, json_is_string(value) ? "\"" : vact_json_kind(value));
+    vact_line_text(&line, json_string_value(value), json_string_length(value));
+    vact_line_put(&line, json_is_string(value) ? "\"" : "");
+    return out;
 }
 
 /* No fewer values than there are: each stands behind one of these, but strings may hold some, too. */
@@ -59,9 +59,23 @@ vact_status vact_json_read(json_t **out, const char *path, vact_error *err)
     vact_mapping mapping = { 0 };
     *out = NULL;
     vact_status status = vact_mapping_open(&mapping, path, err);
+    if (status == VACT_OK && mapping.size > MOST_BYTES)
+        status = vact_fail(err, VACT_EFORMAT, "%s: found %zu bytes, expected at most %d", vact_path_end(path),
+                           mapping.size, MOST_BYTES);
     if (status == VACT_OK)
         status = vact_json_object(out, vact_path_end(path), (const char *)mapping.data, mapping.size, MOST_VALUES,
                                   VACT_EFORMAT, err);
     vact_mapping_close(&mapping);
     return status;
+}
+
+const char *vact_json_file_name(const json_t *value)
+{
+    const char *name = json_string_value(value);
+    if (!name || !name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return NULL;
+    for (size_t i = 0; i < json_string_length(value); i++)
+        if (name[i] < ' ' || name[i] > '~' || name[i] == '/')
+            return NULL;
+    return name;
 }

@@ -58,7 +58,7 @@ static vact_status list_shards(vact_shard_index *index, const char *path, vact_e
         return vact_fail(err, VACT_ENOMEM, "%s: no memory to read it", path);
     json_object_foreach((json_t *)(uintptr_t)index->weight_map, tensor, value)
     {
-        if (!vact_json_is_file_name(value))
+        if (!vact_json_file_name(value))
             return refuse_shard(path, tensor, value, err);
         index->shards[index->n_shards++] = json_string_value(value);
     }

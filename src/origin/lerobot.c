@@ -72,13 +72,11 @@ static vact_status read_files(lerobot *l, const vact_arch **arch, vact_error *er
         return status;
     const json_t *type = json_object_get(l->config, "type");
     *arch = json_is_string(type) ? vact_arch_find(json_string_value(type), json_string_length(type)) : NULL;
-    char known[256];
+    char known[256], shown[80];
     vact_arch_list(known, sizeof known);
     if (!*arch)
-        return vact_fail(err, VACT_EMODEL, "%s: config.json: the policy's type is %s%s%s, expected one of: %s",
-                         l->view.path, json_is_string(type) ? "\"" : "",
-                         json_is_string(type) ? json_string_value(type) : vact_json_kind(type),
-                         json_is_string(type) ? "\"" : "", known);
+        return vact_fail(err, VACT_EMODEL, "%s: config.json: the policy's type is %s, expected one of: %s",
+                         l->view.path, vact_json_show(shown, sizeof shown, type), known);
     status = read_json(l, "policy_preprocessor.json", &l->pre, err);
     if (status == VACT_OK)
         status = read_json(l, "policy_postprocessor.json", &l->post, err);
@@ -101,8 +99,7 @@ static const char *camera_name(const lerobot *l, const char *feature)
     const char *from;
     json_t *to;
     const json_t *step = vact_lerobot_step(l->pre, "rename_observations_processor");
-    json_t *map = json_object_get(json_object_get(step, "config"), "rename_map");
-    json_object_foreach(map, from, to)
+    json_object_foreach(json_object_get(json_object_get(step, "config"), "rename_map"), from, to)
     {
         if (json_is_string(to) && strcmp(json_string_value(to), feature) == 0) {
             feature = from;

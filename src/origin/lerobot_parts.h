@@ -18,7 +18,7 @@ typedef struct lerobot {
     vact_safetensor statistics[LEROBOT_STATISTICS];
 } lerobot;
 
-/* The first step of that kind, NULL: there is none. */
+/* The first step of that kind; NULL: there is none. */
 const json_t *vact_lerobot_step(const json_t *processor, const char *registry_name);
 
 /* "DIR/file" in the arena, or NULL and ENOMEM in err. */

@@ -1,7 +1,6 @@
 /* statistics of LeRobot's processors, or of the weights' file -> the mean and std of state and actions */
 #include "base/error.h"
 #include "file/dtype.h"
-#include "file/line.h"
 #include "kernels/kernels.h"
 #include "origin/lerobot_parts.h"
 #include <math.h>
@@ -25,44 +24,32 @@ typedef struct feature {
     const char *buffer;     /* as old checkpoints name it */
     const char *owners[2];  /* their modules that hold it */
     const json_t *step;     /* the normalizer's configuration, or NULL */
-    const char *file;       /* its statistics */
+    const char *file;       /* its statistics, or NULL */
     int64_t size;
     double eps;
 } feature;
 
 /* ---- which ---- */
 
-/* The normalizer, if there is one, and its file, if it has one. */
-static vact_status find_step(const lerobot *l, const json_t *processor, const char *name, feature *f, vact_error *err)
-{
-    const json_t *step = vact_lerobot_step(processor, name), *file = json_object_get(step, "state_file");
-    char shown[100];
-    f->step = json_object_get(step, "config");
-    f->file = json_string_value(file);
-    if (!file || json_is_null(file) || vact_json_is_file_name(file))
-        return VACT_OK;
-    return vact_fail(err, VACT_EFORMAT, "%s: %s: state_file is %s%s, expected a file name in ASCII without \"/\"",
-                     l->view.path, name, f->file ? "" : vact_json_kind(file),
-                     f->file ? vact_printable(shown, sizeof shown, f->file, json_string_length(file)) : "");
-}
-
 static vact_status find_mode(const lerobot *l, const feature *f, const mode **out, vact_error *err)
 {
     const char *where = f->step ? "norm_map" : "normalization_mapping",
                *of = f->step ? "the normalizer" : "config.json";
     const json_t *map = json_object_get(f->step ? f->step : l->config, where);
-    const char *name = json_string_value(json_object_get(map, f->type));
+    const json_t *value = json_object_get(map, f->type);
+    const char *name = json_string_value(value);
+    char shown[80];
     if (!name)
         return vact_fail(err, VACT_EFORMAT, "%s: %s: %s/%s is %s, expected how it is normalised, as in \"MEAN_STD\"",
-                         l->view.path, of, where, f->type, vact_json_kind(json_object_get(map, f->type)));
+                         l->view.path, of, where, f->type, vact_json_kind(value));
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(modes[i].name, name) == 0) {
             *out = &modes[i];
             return VACT_OK;
         }
     return vact_fail(err, VACT_EFORMAT,
-                     "%s: %s: %s/%s is \"%s\", expected one of: MEAN_STD, MIN_MAX, QUANTILES, QUANTILE10, IDENTITY",
-                     l->view.path, of, where, f->type, name);
+                     "%s: %s: %s/%s is %s, expected one of: MEAN_STD, MIN_MAX, QUANTILES, QUANTILE10, IDENTITY",
+                     l->view.path, of, where, f->type, vact_json_show(shown, sizeof shown, value));
 }
 
 /* ---- where ---- */
@@ -179,7 +166,7 @@ static vact_status read_feature(lerobot *l, const feature *f, int at, const char
     vact_status status = find_mode(l, f, &m, err);
     if (status == VACT_OK && !m->low) {
         for (int64_t i = 0; i < f->size; i++)
-            high[i] = 1;
+            high[i] = (float)(1 - f->eps);
     } else if (status == VACT_OK) {
         const char *path = f->file ? vact_lerobot_path(l, f->file, err) : NULL;
         if (f->file)
@@ -207,6 +194,46 @@ static vact_status find_size(const lerobot *l, const char *list, feature *f, vac
                      l->view.path, list, f->key);
 }
 
+/* The step that normalises the feature, if there is one. */
+static vact_status find_step(const lerobot *l, const char *file, const json_t *processor, const char *name, feature *f,
+                             vact_error *err)
+{
+    char shown[80];
+    const json_t *step = vact_lerobot_step(processor, name);
+    const json_t *state = json_object_get(step, "state_file"), *eps;
+    if (!step)
+        return VACT_OK;
+    f->step = json_object_get(step, "config");
+    if (!json_is_object(f->step))
+        return vact_fail(err, VACT_EFORMAT, "%s: %s: config of %s is %s, expected an object", l->view.path, file, name,
+                         vact_json_kind(f->step));
+    f->file = vact_json_file_name(state);
+    if (state && !json_is_null(state) && !f->file)
+        return vact_fail(err, VACT_EFORMAT,
+                         "%s: %s: state_file of %s is %s, expected a file name in ASCII without \"/\"", l->view.path,
+                         file, name, vact_json_show(shown, sizeof shown, state));
+    eps = json_object_get(f->step, "eps");
+    if (!eps)
+        return VACT_OK;
+    f->eps = json_number_value(eps);
+    if (!json_is_number(eps) || !(f->eps >= 0 && f->eps <= 1))
+        return vact_fail(err, VACT_EFORMAT, "%s: %s: eps of %s is no number from 0 to 1", l->view.path, file, name);
+    return VACT_OK;
+}
+
+/* Policies here scale pictures themselves, by no statistics. */
+static vact_status refuse_normalised_pictures(const lerobot *l, const feature *state, vact_error *err)
+{
+    char shown[80];
+    const json_t *map =
+        state->step ? json_object_get(state->step, "norm_map") : json_object_get(l->config, "normalization_mapping");
+    const json_t *by = json_object_get(map, "VISUAL");
+    if (!by || (json_is_string(by) && strcmp(json_string_value(by), "IDENTITY") == 0))
+        return VACT_OK;
+    return vact_fail(err, VACT_EFORMAT, "%s: VISUAL is normalised by %s, expected \"IDENTITY\"", l->view.path,
+                     vact_json_show(shown, sizeof shown, by));
+}
+
 vact_status vact_lerobot_statistics(lerobot *l, vact_error *err)
 {
     static const char *const state_names[] = { "observation.state.mean", "observation.state.std" };
@@ -214,23 +241,27 @@ vact_status vact_lerobot_statistics(lerobot *l, vact_error *err)
     feature state = { .key = "observation.state",
                       .type = "STATE",
                       .buffer = "observation_state",
-                      .owners = { "normalize_inputs", "normalize_inputs" } };
-    feature action = {
-        .key = "action", .type = "ACTION", .buffer = "action", .owners = { "unnormalize_outputs", "normalize_targets" }
-    };
-    vact_status status = find_step(l, l->pre, "normalizer_processor", &state, err);
+                      .owners = { "normalize_inputs", "normalize_inputs" },
+                      .eps = STANDARD_EPS };
+    feature action = { .key = "action",
+                       .type = "ACTION",
+                       .buffer = "action",
+                       .owners = { "unnormalize_outputs", "normalize_targets" },
+                       .eps = STANDARD_EPS };
+    vact_status status = find_step(l, "policy_preprocessor.json", l->pre, "normalizer_processor", &state, err);
     if (status == VACT_OK)
-        status = find_step(l, l->post, "unnormalizer_processor", &action, err);
+        status = find_step(l, "policy_postprocessor.json", l->post, "unnormalizer_processor", &action, err);
+    if (status == VACT_OK)
+        status = refuse_normalised_pictures(l, &state, err);
+    action.eps = state.eps; /* the one that a file has room for, and that is added when they are used */
+    if (status == VACT_OK && json_object_set_new(l->config, "processors", json_pack("{s:f}", "eps", state.eps)) != 0)
+        status = vact_fail(err, VACT_ENOMEM, "%s: out of memory", l->view.path);
     if (status == VACT_OK)
         status = find_size(l, "input_features", &state, err);
     if (status == VACT_OK)
         status = find_size(l, "output_features", &action, err);
     if (status != VACT_OK)
         return status;
-    const json_t *eps = json_object_get(state.step, "eps");
-    state.eps = action.eps = json_is_number(eps) ? json_number_value(eps) : STANDARD_EPS;
-    if (json_object_set_new(l->config, "processors", json_pack("{s:f}", "eps", state.eps)) != 0)
-        return vact_fail(err, VACT_ENOMEM, "%s: out of memory", l->view.path);
     status = read_feature(l, &state, 0, state_names, err);
     return status == VACT_OK ? read_feature(l, &action, 2, action_names, err) : status;
 }
