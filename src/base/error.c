@@ -28,10 +28,14 @@ vact_status vact_fail(vact_error *err, vact_status code, const char *format, ...
         snprintf(err->text, sizeof err->text, "%s", vact_status_text(code));
     else if ((size_t)length >= sizeof err->text)
         end_with_dots(err->text, sizeof err->text);
-    /* Names come from files and peers: no line breaks or terminal codes may pass through. */
-    for (char *c = err->text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7F)
+    /* Names come from files and peers: no line breaks or terminal codes may pass through, nor those that UTF-8 has at
+     * U+0080 to U+009F. */
+    for (unsigned char *c = (unsigned char *)err->text; *c; c++) {
+        if (*c < 0x20 || *c == 0x7F)
             *c = '?';
+        if (*c == 0xC2 && c[1] >= 0x80 && c[1] <= 0x9F)
+            c[0] = c[1] = '?';
+    }
     return code;
 }
 

@@ -74,6 +74,9 @@ static void test_text_is_one_line(void **state)
     vact_error err = { 0 };
     vact_fail(&err, VACT_EFORMAT, "key \"%s\"", "a\nb\r\x1B[31m\x7F\t\xC3\xA9");
     assert_string_equal(err.text, "key \"a?b??[31m??\xC3\xA9\"");
+    vact_error more = { 0 };
+    vact_fail(&more, VACT_EFORMAT, "%s", "\xC2\x9B\x31m\xC2\x80\xC2\xA0\xC3\x9B\xC2");
+    assert_string_equal(more.text, "??1m??\xC2\xA0\xC3\x9B\xC2");
 }
 
 static void test_every_status_has_words(void **state)
