@@ -109,11 +109,11 @@ static void infer(void *config)
     c->kv_heads = c->kv / c->head_dim;
     c->vit_heads = c->vit / c->head_dim;
     if (c->image == 0)
-        c->image = (int32_t)fmin((double)c->patch * round(sqrt((double)c->patches)), INT32_MAX);
+        c->image = c->patch * (int32_t)lround(sqrt((double)c->patches));
     if (c->vit > 0)
         c->shuffle = (int32_t)lround(sqrt((double)c->fc_in / (double)c->vit));
     if (c->shuffle > 0)
-        c->image_tokens = (int32_t)(c->patches / ((int64_t)c->shuffle * c->shuffle));
+        c->image_tokens = c->patches / (c->shuffle * c->shuffle);
 }
 
 static const char *derive(void *config, char *text, size_t size)

@@ -201,6 +201,9 @@ static void test_what_would_be_overwritten_is_refused(void **state)
 
     vact_gguf *gguf = convert(VACT_DTYPE_END);
     assert_int_equal(vact_convert(path, path, &plain, &made, &err), VACT_EARG);
+    const vact_conversion with = { .type = VACT_DTYPE_END, .tokenizer = path }; /* a GGUF file may be one, too */
+    assert_int_equal(vact_convert(DIRECTORY, path, &with, &made, &err), VACT_EARG);
+    assert_non_null(strstr(err.text, "made.gguf: is the file to read and to write, expected two"));
     vact_gguf_close(&gguf);
     assert_int_equal(unlink(path), 0);
 }
