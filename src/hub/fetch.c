@@ -156,7 +156,7 @@ static vact_status complete(part *p, vact_error *err)
     hub_http *http = p->fetch->http;
     snprintf(url, sizeof url, "%s/%s/resolve/%s/", http->base, p->fetch->what->repo, p->fetch->commit);
     vact_status status = hub_url_add(http, url, sizeof url, p->file->path, err);
-    for (;;) {
+    for (bool again = false;; again = true) {
         if (status == VACT_OK && p->sink.offset < p->file->size)
             status = hub_http_get(http, p->fetch->name, p->fetch->what->repo, url, &p->sink, err);
         if (status == VACT_EFORMAT) /* what is there already may be as wrong as what came */
@@ -166,7 +166,7 @@ static vact_status complete(part *p, vact_error *err)
         const bool whole = p->sink.offset == p->file->size;
         if (whole && has_right_digest(p))
             return VACT_OK;
-        if (!p->sink.resumed) {
+        if (!p->sink.resumed || again) {
             unlink(p->path);
             return vact_fail(err, VACT_EFORMAT, "%s: %s has not the %s that the hub lists; it is removed",
                              p->fetch->name, p->file->path, whole ? "hash" : "size");

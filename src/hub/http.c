@@ -15,7 +15,7 @@ enum {
     STALL_S = 30,
     PAUSE_MS = 500,
     MOST_WAIT_S = 60,
-    PROGRESS_BYTES = 1 << 20 /* a connection that brought so many starts counting attempts anew */
+    PROGRESS_BYTES = 1 << 20 /* so many more than ever before, and attempts are counted anew */
 };
 
 /* One attempt: what was asked, and what came back. */
@@ -26,7 +26,7 @@ typedef struct exchange {
     vact_error *err;
     vact_status failure; /* of the sink, or the answer makes no sense */
     bool begun;          /* the sink is ready for the body */
-    uint64_t arrived, ignored;
+    uint64_t ignored;
     CURLcode result;
     long code;           /* of the last answer, 0: none */
     int64_t range_start; /* of Content-Range, -1: none */
@@ -211,7 +211,6 @@ static size_t on_body(char *data, size_t one, size_t n, void *user)
     if (x->failure != VACT_OK)
         return 0;
     sink->offset += n;
-    x->arrived += n;
     return n;
 }
 
@@ -382,6 +381,7 @@ vact_status hub_http_get(hub_http *http, const char *name, const char *repo, con
 {
     const double first = http->settings->pause_ms ? http->settings->pause_ms : PAUSE_MS;
     double pause = first;
+    uint64_t furthest = sink->offset;
     vact_status status;
     for (int attempt = 1;; attempt++) {
         exchange x = { .http = http, .name = name, .sink = sink, .err = err };
@@ -392,7 +392,8 @@ vact_status hub_http_get(hub_http *http, const char *name, const char *repo, con
             return x.failure;
         if (x.result == CURLE_OK && (x.code == 200 || x.code == 206))
             return VACT_OK;
-        if (x.arrived >= PROGRESS_BYTES) {
+        if (sink->offset >= furthest + PROGRESS_BYTES) { /* a server that begins anew each time doesn't get there */
+            furthest = sink->offset;
             attempt = 1;
             pause = first;
         }

@@ -31,7 +31,7 @@ REPOSITORIES = {
     "plain": ONE, "cdn": ONE, "private": ONE, "cut": ONE, "norange": ONE, "changed": ONE, "busy": ONE, "down": ONE,
     "later": ONE, "slow": ONE, "branch": ONE, "loop": ONE, "gone": ONE, "hash": ONE, "short": ONE, "long": ONE,
     "shifted": ONE, "ftp": ONE, "teapot": ONE, "rename": ONE, "part416": ONE,
-    "slowly-wrong": ONE,
+    "slowly-wrong": ONE, "restless": ONE, "patchwork": ONE,
     "two": {"a.gguf": MODEL, "b.gguf": OTHER, "Q4/model-q4.gguf": OTHER}, "none": {"README.md": b"hello"}, "empty": {},
     "checkpoint": CHECKPOINT, "lerobot": LEROBOT,
 }
@@ -113,9 +113,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(206, content[start:],
                         Content_Range=f"bytes {start + shift}-{len(content) - 1}/{len(content)}")
 
-    def cut(self, content):
-        """Half of what is promised, then the line goes dead."""
-        self.answer(200, content[:len(content) // 2], Content_Length=len(content))
+    def cut(self, content, n=None, **headers):
+        """Half of what is promised, or n bytes, then the line goes dead."""
+        self.answer(200, content[:n or len(content) // 2], Content_Length=len(content), **headers)
         self.close_connection = True
 
 
@@ -190,6 +190,12 @@ class Hub(Handler):
                 self.answer(403 if self.headers.get("Authorization") else 401, b"no", X_Error_Code="GatedRepo")
         elif name in ("cut", "norange", "changed", "shifted") and n == 1:
             self.cut(OTHER if name == "changed" else content)
+        elif name == "restless":  # never to the end, and always from the start
+            self.cut(content, len(content) - 1, Retry_After=0)
+        elif name == "patchwork" and self.start():
+            self.send(OTHER)
+        elif name == "patchwork":
+            self.cut(content, Retry_After=0)
         elif name == "norange":
             self.answer(200, content)
         elif name == "shifted":

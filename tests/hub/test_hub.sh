@@ -169,6 +169,14 @@ asked '/resolve/.* 200$' 2
 refuses "hf:t/shifted: the hub sent bytes from $((size / 2 + 1)) on, asked for those from $((size / 2)) on" \
     hf:t/shifted "$@"
 kept shifted
+ask 1 hf:t/restless "$@"
+grep -q "^vact: hf:t/restless: the connection broke, at attempt 6 as well: " err || fail "$(cat err)"
+kept restless model.gguf.part
+: >log
+refuses "hf:t/patchwork: model.gguf has not the hash that the hub lists; it is removed" hf:t/patchwork "$@"
+kept patchwork
+asked '/resolve/.* 200$' 2
+asked '/resolve/.* 206$' 2
 get hf:t/interrupted "$@" # the listing itself
 kept interrupted model.gguf
 
