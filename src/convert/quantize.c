@@ -42,14 +42,10 @@ bool vact_quantize_rule(const vact_gguf_tensor *tensor)
     return true;
 }
 
-static bool is_float(uint32_t dtype)
-{
-    return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
-}
-
 bool vact_quantize_fits(const vact_gguf_tensor *tensor, const vact_row *row, vact_dtype type)
 {
-    return (row->kind == VACT_ROW_MATRIX || (row->kind == VACT_ROW_FLOAT_MATRIX && is_float((uint32_t)type))) &&
+    return (row->kind == VACT_ROW_MATRIX ||
+            (row->kind == VACT_ROW_FLOAT_MATRIX && vact_dtype_is_float((uint32_t)type))) &&
            tensor->n_dims == 2 && tensor->ne[0] % vact_dtype_get(type)->block == 0;
 }
 
@@ -65,7 +61,7 @@ static bool mark_fit(void *user, const char *name, const vact_row *row, const va
 static vact_status choose_one(quantizer *q, uint64_t i)
 {
     const vact_gguf_tensor *t = &q->in->tensors[i];
-    bool wanted = is_float(t->dtype) && vact_quantize_rule(t), kept = false;
+    bool wanted = vact_dtype_is_float(t->dtype) && vact_quantize_rule(t), kept = false;
     vact_status status = VACT_OK;
     if (q->options->only)
         status = vact_names_match(&q->only, t->name, &wanted, q->err);

@@ -57,6 +57,11 @@ int vact_dtype_from_name(const char *name)
     return -1;
 }
 
+bool vact_dtype_is_float(uint32_t id)
+{
+    return id == VACT_DTYPE_F32 || id == VACT_DTYPE_F16 || id == VACT_DTYPE_BF16;
+}
+
 uint64_t vact_dtype_bytes(uint32_t id, uint64_t n)
 {
     const vact_dtype_info *info = vact_dtype_get(id);

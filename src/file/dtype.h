@@ -37,6 +37,9 @@ const vact_dtype_info *vact_dtype_get(uint32_t id);
 /* Id of a name as printed by vact_dtype_get, or -1. */
 int vact_dtype_from_name(const char *name);
 
+/* f32, f16 or bf16. */
+bool vact_dtype_is_float(uint32_t id);
+
 /* Bytes of n values of a known type, n a multiple of the block. */
 uint64_t vact_dtype_bytes(uint32_t id, uint64_t n);
 

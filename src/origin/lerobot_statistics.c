@@ -113,7 +113,7 @@ static vact_status read_values(const lerobot *l, const feature *f, const vact_sa
                          t->name, (unsigned long long)t->n_dims, (unsigned long long)(t->n_dims ? t->dims[0] : 0),
                          (long long)f->size);
     vact_kernels_init(&kernels, VACT_ISA_SCALAR);
-    if (t->dtype != VACT_DTYPE_F32 && t->dtype != VACT_DTYPE_F16 && t->dtype != VACT_DTYPE_BF16)
+    if (!vact_dtype_is_float(t->dtype))
         return vact_fail(err, VACT_EFORMAT, "%s: statistic %s has type %s, expected F32, F16 or BF16", l->view.path,
                          t->name, t->type_name);
     kernels.decode[t->dtype](values, t->data, (size_t)f->size);

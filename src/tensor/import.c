@@ -144,11 +144,6 @@ static void learn_table(const importer *m, const vact_table *table)
     }
 }
 
-static bool is_float(uint32_t dtype)
-{
-    return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
-}
-
 static bool check_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
 {
     (void)name, (void)table;
@@ -171,7 +166,7 @@ static bool check_row(void *user, const char *name, const vact_row *row, const v
     if (!same) {
         vact_dims_format(found, sizeof found, has, (int)t->n_dims);
         vact_fault(m->faults, "%s: tensor %s is %s, expected %s", m->source->path, source, found, want);
-    } else if (!is_float(t->dtype)) {
+    } else if (!vact_dtype_is_float(t->dtype)) {
         vact_fault(m->faults, "%s: tensor %s has type %s, expected one of: F32, F16, BF16", m->source->path, source,
                    t->type_name);
     }

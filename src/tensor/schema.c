@@ -207,17 +207,12 @@ static char *row_field(binding *b, const vact_row *row, const vact_table *table,
     return *layers ? *layers + (size_t)layer * table->layer_bytes + row->at : NULL;
 }
 
-static bool is_float_type(uint32_t dtype)
-{
-    return dtype == VACT_DTYPE_F32 || dtype == VACT_DTYPE_F16 || dtype == VACT_DTYPE_BF16;
-}
-
 /* Names of the types that a row may have, "f32, f16, bf16". */
 static void list_types(const binding *b, bool any_type, char *out, size_t size)
 {
     size_t used = 0;
     for (uint32_t id = 0; id < VACT_DTYPE_END && used < size; id++)
-        if (any_type ? b->decode[id] != NULL : is_float_type(id))
+        if (any_type ? b->decode[id] != NULL : vact_dtype_is_float(id))
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", vact_dtype_get(id)->name);
 }
 
@@ -245,7 +240,7 @@ static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, cons
         return NULL;
     }
     const bool any_type = row->kind == VACT_ROW_MATRIX;
-    if (any_type ? !b->decode[t->dtype] : !is_float_type(t->dtype)) {
+    if (any_type ? !b->decode[t->dtype] : !vact_dtype_is_float(t->dtype)) {
         char types[96];
         list_types(b, any_type, types, sizeof types);
         vact_fault(b->faults, "%s: tensor %s has type %s, expected one of: %s", b->gguf->path, name,
