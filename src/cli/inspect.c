@@ -214,7 +214,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_inspect = {
     "inspect",
-    "vact inspect <file> | --embed-tokenizer <in.gguf> <tokenizer.json> <out.gguf>",
+    "vact inspect <model> | --embed-tokenizer <in.gguf> <tokenizer.json> <out.gguf>",
     "list a file's keys and tensors, its cost and its faults",
     run,
 };
