@@ -40,7 +40,7 @@ static pytorch_errors predict(const vact_model *m, const json_t *one)
 {
     vact_error err = { 0 };
     vact_session *session = NULL;
-    pytorch_errors errors;
+    pytorch_errors errors = { 0 };
     if (vact_session_open(&session, m, NULL, &err) != VACT_OK ||
         pytorch_predict(session, one, &errors, &err) != VACT_OK)
         fail_msg("%s: %s", json_string_value(json_object_get(one, "name")), err.text);
