@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-void vact_vit_block(vact_run *r, const vact_vit_layer *w, vact_buf x, int32_t views, int32_t heads, float eps)
+/* x [views * tokens, d], in place:
+ *     x += o(attention(q, k, v of ln1(x)));   x += fc2(gelu(fc1(ln2(x)))) */
+static void run_block(vact_run *r, const vact_vit_layer *w, vact_buf x, int32_t views, int32_t heads, float eps)
 {
     const int32_t tokens = x.rows / views, hd = x.cols / heads;
     const size_t start = vact_mark(r);
@@ -24,4 +26,25 @@ void vact_vit_block(vact_run *r, const vact_vit_layer *w, vact_buf x, int32_t vi
               .act = VACT_ACT_GELU_TANH);
     vact_site(r, .x = h, .out = { { x, &w->fc2 } }, .add = true);
     vact_release(r, start);
+}
+
+void vact_vit_run(vact_run *r, const vact_vit *w, vact_buf x, const vact_image *images, int32_t n,
+                  const vact_vit_config *c)
+{
+    const int32_t patches = x.rows / n;
+    const size_t mark = vact_mark(r);
+    const vact_buf cut = vact_tmp(r, x.rows, 3 * c->patch * c->patch);
+    for (int32_t i = 0; i < n; i++)
+        vact_patchify(r, vact_rows(cut, i * patches, patches), &images[i], c->patch);
+    vact_site(r, .x = cut, .out = { { x, &w->patch } });
+    vact_add_table(r, x, &w->pos);
+    vact_emit(r, x, "vision.embed");
+    vact_release(r, mark);
+
+    for (int32_t i = 0; i < c->layers; i++) {
+        run_block(r, &w->layers[i], x, n, c->heads, c->eps);
+        vact_emit(r, x, "vision.%d.out", i);
+    }
+    vact_norm_rows(r, x, x, VACT_LAYER_NORM(w->post_weight, w->post_bias, c->eps));
+    vact_emit(r, x, "vision.norm");
 }

@@ -24,13 +24,15 @@ static bool choose(void *user, const char *name, const vact_row *row, const vact
     const choosing *c = user;
     const vact_gguf *in = c->model->gguf;
     const vact_gguf_tensor *t = vact_gguf_find_tensor(in, name);
+    if (!t) /* it may be missing */
+        return true;
     const bool blocks = c->type == VACT_DTYPE_Q8_0 || c->type == VACT_DTYPE_Q4_0;
     uint32_t *type = &c->types[t - in->tensors];
     if (blocks && vact_quantize_rule(t) && vact_quantize_fits(t, row, c->type))
         *type = (uint32_t)c->type;
     else if (c->type == VACT_DTYPE_F32 || row->made.dtype == VACT_DTYPE_F32)
         *type = VACT_DTYPE_F32;
-    else if (c->type != VACT_DTYPE_END && row->kind != VACT_ROW_VECTOR)
+    else if (c->type != VACT_DTYPE_END && row->kind != VACT_ROW_VECTOR && row->kind != VACT_ROW_VECTOR_PLUS_1)
         *type = VACT_DTYPE_BF16;
     return true;
 }

@@ -54,6 +54,8 @@ static bool mark_fit(void *user, const char *name, const vact_row *row, const va
     (void)table, (void)layer;
     quantizer *q = user;
     const vact_gguf_tensor *t = vact_gguf_find_tensor(q->in, name);
+    if (!t) /* it may be missing */
+        return true;
     q->fit[t - q->in->tensors] = q->kernels.decode[t->dtype] && vact_quantize_fits(t, row, q->options->type);
     return true;
 }

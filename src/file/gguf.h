@@ -88,7 +88,7 @@ void vact_gguf_close(vact_gguf **gguf); /* accepts NULL and a pointer to NULL */
  * reads a whole checkpoint calls it now and then. */
 void vact_gguf_forget(const vact_gguf *gguf, const void *data, size_t size);
 
-/* Values made in an arena, laid out as in a file; `type` is U32, F32 or F64. False: out of memory. */
+/* Values made in an arena, laid out as in a file; `type` is U32, F32, F64 or BOOL. False: out of memory. */
 bool vact_gguf_make_number(vact_gguf_value *out, vact_arena *arena, const char *key, vact_gguf_type type,
                            double number);
 bool vact_gguf_make_text(vact_gguf_value *out, vact_arena *arena, const char *key, const char *text);

@@ -18,8 +18,11 @@ bool vact_gguf_make_number(vact_gguf_value *out, vact_arena *arena, const char *
         return false;
     const uint32_t whole = type == VACT_GGUF_U32 ? (uint32_t)number : 0;
     const float single = (float)number;
+    const uint8_t flag = number != 0;
     if (type == VACT_GGUF_U32)
         memcpy(data, &whole, sizeof whole);
+    else if (type == VACT_GGUF_BOOL)
+        memcpy(data, &flag, sizeof flag);
     else if (type == VACT_GGUF_F32)
         memcpy(data, &single, sizeof single);
     else

@@ -13,7 +13,9 @@
  * - odd expert layers rotate q only, from position 0; the keys were rotated before their linear map;
  * - the last prefix layer gives keys and values only; its attention and MLP feed nothing. */
 #include "blocks/decoder.h"
+#include "blocks/prompt.h"
 #include "blocks/rope.h"
+#include "blocks/time.h"
 #include "blocks/vit.h"
 #include "models/registry.h"
 
@@ -41,10 +43,8 @@ struct smolvla {
     vact_decoder_layer *vlm, *aex;
     const float *aex_norm;
     vact_linear state_proj, action_in, time_in, time_out, action_out;
-    vact_linear patch, fc;
-    vact_weight pos;
-    vact_vit_layer *vit;
-    const float *post_weight, *post_bias;
+    vact_vit vit;
+    vact_linear fc;
     const float *state_mean, *state_std, *action_mean, *action_std;
 };
 
@@ -70,10 +70,11 @@ static const vact_key keys[] = {
     VACT_KEY("real_action_dim", F(action), 1, 4096, "output_features/action/shape/0"),
     VACT_KEY("self_attn_every_n_layers", F(self_every), 1, 1024, "self_attn_every_n_layers"),
     VACT_KEY("tokenizer_max_length", F(max_tokens), 1, 4096, "tokenizer_max_length"),
-    { "min_period", VACT_GGUF_F64, F(min_period), true, 0, 1e-9, 1e9, "min_period", false },
-    { "max_period", VACT_GGUF_F64, F(max_period), true, 0, 1e-9, 1e9, "max_period", false },
-    { "expert_width_multiplier", VACT_GGUF_F64, F(expert_width), false, 0, 0, 1e9, "expert_width_multiplier", false },
-    { "norm_eps", VACT_GGUF_F32, F(norm_eps), false, 1e-8, 0, 1, "processors/eps", false },
+    { "min_period", VACT_GGUF_F64, F(min_period), true, 0, 1e-9, 1e9, "min_period", false, NULL },
+    { "max_period", VACT_GGUF_F64, F(max_period), true, 0, 1e-9, 1e9, "max_period", false, NULL },
+    { "expert_width_multiplier", VACT_GGUF_F64, F(expert_width), false, 0, 0, 1e9, "expert_width_multiplier", false,
+      NULL },
+    { "norm_eps", VACT_GGUF_F32, F(norm_eps), false, 1e-8, 0, 1, "processors/eps", false, NULL },
     VACT_KEY_OR("vit_hidden", F(vit), 768, 1, 65536, NULL),
     VACT_KEY_OR("vit_layers", F(vit_layers), 12, 1, 1024, NULL),
     VACT_KEY_OR("vit_heads", F(vit_heads), 12, 1, 1024, NULL),
@@ -82,8 +83,8 @@ static const vact_key keys[] = {
     VACT_KEY_OR("patch_size", F(patch), 16, 1, 512, NULL),
     VACT_KEY_OR("vit_pixel_shuffle", F(shuffle), 4, 1, 64, NULL),
     VACT_KEY_OR("n_img_tokens", F(image_tokens), 64, 1, 65536, NULL),
-    { "vit_ln_eps", VACT_GGUF_F32, F(vit_eps), false, 1e-6, 0, 1, NULL, false },
-    { "time_f32", VACT_GGUF_U32, F(time_f32), false, 0, 0, 1, NULL, true },
+    { "vit_ln_eps", VACT_GGUF_F32, F(vit_eps), false, 1e-6, 0, 1, NULL, false, NULL },
+    { "time_f32", VACT_GGUF_U32, F(time_f32), false, 0, 0, 1, NULL, true, NULL },
     { 0 },
 };
 #undef F
@@ -173,19 +174,13 @@ static const vact_row model_rows[] = {
     LINEAR(state_proj, "state_proj", hidden, max_state, 1.7),
     LINEAR(action_in, "action_in_proj", expert, max_action, 1.7),
     { "action_time_mlp_in.weight", VACT_ROW_FLOAT_MATRIX, M(time_in.w), { D(expert), D(time_in) },
-      VACT_MADE_FAN(F32, 1.7), POLICY "action_time_mlp_in.weight" },
+      VACT_MADE_FAN(F32, 1.7), POLICY "action_time_mlp_in.weight", false },
     B(M(time_in.bias), "action_time_mlp_in", expert, POLICY "action_time_mlp_in"),
     LINEAR(time_out, "action_time_mlp_out", expert, expert, 1.7),
     LINEAR(action_out, "action_out_proj", max_action, expert, 1.0),
-    { "vit.patch_embd.weight", VACT_ROW_MATRIX, M(patch.w), { D(vit), 3, D(patch), D(patch) }, VACT_MADE_FAN(F32, 2.0),
-      VIT "embeddings.patch_embedding.weight" },
-    B(M(patch.bias), "vit.patch_embd", vit, VIT "embeddings.patch_embedding"),
-    { "vit.pos_embd", VACT_ROW_MATRIX, M(pos), { D(patches), D(vit) }, VACT_MADE(F32, 0, 0.5),
-      VIT "embeddings.position_embedding.weight" },
-    VACT_VECTOR(F32, M(post_weight), "vit.post_ln.weight", D(vit), 1, 0.1, VIT "post_layernorm.weight"),
-    B(M(post_bias), "vit.post_ln", vit, VIT "post_layernorm"),
-    { "mm.fc.weight", VACT_ROW_MATRIX, M(fc.w), { D(hidden), D(fc_in) }, { VACT_DTYPE_BF16, 2.0, 0, true, D(hidden) },
-      VLM "connector.modality_projection.proj.weight" },
+    VACT_VIT_TOWER_ROWS(M(vit), VIT, D(vit), D(patch), D(patches)),
+    { "mm.fc.weight", VACT_ROW_MATRIX, M(fc.w), { D(hidden), D(fc_in) }, { VACT_DTYPE_BF16, 2.0, 0, true, D(hidden), 0 },
+      VLM "connector.modality_projection.proj.weight", false },
     VACT_VECTOR(F32, M(state_mean), "state_mean", D(state), 0, 0.2, "observation.state.mean"),
     VACT_VECTOR(F32, M(state_std), "state_std", D(state), 0.5, 0.2, "observation.state.std"),
     VACT_VECTOR(F32, M(action_mean), "action_mean", D(action), 0, 0.2, "action.mean"),
@@ -196,8 +191,9 @@ static const vact_row model_rows[] = {
 #undef M
 
 /* Both decoders' k and v stand apart: their input differs. */
-#define DECODER(p, width, inner, from) VACT_DECODER_ROWS(p, from, D(width), D(inner), D(q))
-#define KEYS_VALUES(p, in, from) VACT_DECODER_KV_ROWS(p, from, D(in), D(kv))
+#define DECODER(p, width, inner, from)                                                                                 \
+    VACT_DECODER_NORM_ROWS(VACT_NORM, p, from, D(width)), VACT_DECODER_ROWS(p, from, D(width), D(inner), D(q), 1.5)
+#define KEYS_VALUES(p, in, from) VACT_DECODER_KV_ROWS(p, from, D(in), D(kv), 1.5)
 #define TEXT_LAYER TEXT "layers.%d."
 #define EXPERT_LAYER EXPERT "layers.%d."
 static const vact_row vlm_rows[] = { DECODER("vlm.blk.%d.", hidden, inter, TEXT_LAYER),
@@ -205,7 +201,7 @@ static const vact_row vlm_rows[] = { DECODER("vlm.blk.%d.", hidden, inter, TEXT_
 static const vact_row aex_rows[] = { DECODER("aex.blk.%d.", expert, expert_inter, EXPERT_LAYER), { 0 } };
 static const vact_row aex_self_rows[] = { KEYS_VALUES("aex.blk.%d.", expert, EXPERT_LAYER), { 0 } };
 static const vact_row aex_cross_rows[] = { KEYS_VALUES("aex.blk.%d.", kv, EXPERT_LAYER), { 0 } };
-static const vact_row vit_rows[] = { VACT_VIT_ROWS("vit.blk.%d.", VIT "encoder.layers.%d.", D(vit), D(vit_inter)), { 0 } };
+static const vact_row vit_rows[] = { VACT_VIT_ROWS(VIT, D(vit), D(vit_inter), 1.5), { 0 } };
 /* clang-format on */
 
 static bool is_self(const void *config, int layer)
@@ -224,7 +220,7 @@ static const vact_table tables[] = {
     { aex_rows, D(layers), offsetof(struct smolvla, aex), sizeof(vact_decoder_layer), NULL },
     { aex_self_rows, D(layers), offsetof(struct smolvla, aex), sizeof(vact_decoder_layer), is_self },
     { aex_cross_rows, D(layers), offsetof(struct smolvla, aex), sizeof(vact_decoder_layer), is_cross },
-    { vit_rows, D(vit_layers), offsetof(struct smolvla, vit), sizeof(vact_vit_layer), NULL },
+    { vit_rows, D(vit_layers), offsetof(struct smolvla, vit.layers), sizeof(vact_vit_layer), NULL },
     { 0 },
 };
 
@@ -266,15 +262,6 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
     statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps };
 }
 
-/* ---- observation ---- */
-
-/* The tokenizer adds nothing to it: SmolVLA reads no beginning and no end token. */
-static int prompt(char *out, size_t size, const char *text)
-{
-    const size_t length = strlen(text);
-    return snprintf(out, size, "%s%s", text, length && text[length - 1] == '\n' ? "" : "\n");
-}
-
 /* ---- stages ---- */
 
 struct memory {
@@ -286,19 +273,6 @@ struct memory {
     vact_span *chunk_sees;      /* [chunk] */
     int32_t prefix_rows;
 };
-
-/* emb = [sin(2 pi t / period_i), cos(...)], periods from min to max in geometric steps. */
-static void time_embedding(const struct config *c, double t, float *emb)
-{
-    const int32_t half = c->expert / 2;
-    for (int32_t i = 0; i < half; i++) {
-        const double exponent = half > 1 ? (double)i / (half - 1) : 0;
-        const double angle =
-            6.283185307179586476925 * t / (c->min_period * pow(c->max_period / c->min_period, exponent));
-        emb[i] = (float)sin(angle);
-        emb[half + i] = (float)cos(angle);
-    }
-}
 
 static void prepare(vact_run *r, const void *model, void *memory, const vact_limits *limits)
 {
@@ -323,8 +297,9 @@ static void prepare(vact_run *r, const void *model, void *memory, const vact_lim
     const size_t mark = vact_mark(r);
     const vact_buf embedded = vact_tmp(r, steps, c->expert);
     for (int32_t i = 0; i < steps; i++)
-        time_embedding(c, c->time_f32 ? (double)(float)(1 + i * (-1.0 / steps)) : limits->times[i],
-                       emb + i * c->expert);
+        vact_time_embedding(emb + i * c->expert, c->expert,
+                            c->time_f32 ? (double)(float)(1 + i * (-1.0 / steps)) : limits->times[i], c->min_period,
+                            c->max_period);
     vact_upload(r, embedded, emb);
     vact_site(r, .x = embedded, .out = { { s->time, &time } });
     vact_release(r, mark);
@@ -337,21 +312,7 @@ static void vision(vact_run *r, const void *model, void *memory, const vact_imag
     const struct config *c = &m->c;
     const size_t start = vact_mark(r);
     const vact_buf x = vact_tmp(r, n * c->patches, c->vit);
-    const size_t mark = vact_mark(r);
-    const vact_buf patches = vact_tmp(r, x.rows, 3 * c->patch * c->patch);
-    for (int32_t i = 0; i < n; i++)
-        vact_patchify(r, vact_rows(patches, i * c->patches, c->patches), &images[i], c->patch);
-    vact_site(r, .x = patches, .out = { { x, &m->patch } });
-    vact_add_table(r, x, &m->pos);
-    vact_emit(r, x, "vision.embed");
-    vact_release(r, mark);
-
-    for (int32_t i = 0; i < c->vit_layers; i++) {
-        vact_vit_block(r, &m->vit[i], x, n, c->vit_heads, c->vit_eps);
-        vact_emit(r, x, "vision.%d.out", i);
-    }
-    vact_norm_rows(r, x, x, VACT_LAYER_NORM(m->post_weight, m->post_bias, c->vit_eps));
-    vact_emit(r, x, "vision.norm");
+    vact_vit_run(r, &m->vit, x, images, n, &(vact_vit_config){ c->vit_layers, c->vit_heads, c->patch, c->vit_eps });
     const vact_buf shuffled = vact_tmp(r, out.rows, c->fc_in);
     vact_pixel_shuffle(r, shuffled, x, c->image / c->patch, c->shuffle);
     vact_site(r, .x = shuffled, .out = { { out, &m->fc } });
@@ -422,7 +383,7 @@ static void prefix(vact_run *r, const void *model, void *memory, const vact_pref
         prefix_attention(r, m, s, i, x);
         if (i == c->layers - 1)
             break;
-        vact_swiglu(r, &m->vlm[i], x, RMS_EPS);
+        vact_gated_mlp(r, &m->vlm[i], x, VACT_ACT_SILU, RMS_EPS);
         vact_emit(r, x, "prefix.%d.out", i);
     }
     vact_release(r, mark);
@@ -470,7 +431,7 @@ static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32
     vact_emit(r, a, "step.%d.in", i);
     for (int32_t layer = 0; layer < c->layers; layer++) {
         expert_attention(r, m, s, layer, a);
-        vact_swiglu(r, &m->aex[layer], a, RMS_EPS);
+        vact_gated_mlp(r, &m->aex[layer], a, VACT_ACT_SILU, RMS_EPS);
         vact_emit(r, a, "step.%d.expert.%d.out", i, layer);
     }
     vact_site(r, .x = a, .norm = VACT_RMS_NORM(m->aex_norm, RMS_EPS), .out = { { velocity, &m->action_out } });
@@ -482,7 +443,7 @@ const vact_arch vact_arch_smolvla = {
                 derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
-    .prompt = prompt,
+    .prompt = vact_prompt_line, /* the tokenizer adds nothing to it: SmolVLA reads no beginning and no end token */
     .fit = vact_fit_pad_left_top,
     .prepare = prepare,
     .vision = vision,

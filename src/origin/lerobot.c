@@ -189,13 +189,15 @@ static bool place(void *user, const char *name, const vact_row *row, const vact_
     (void)table;
     placing *p = user;
     vact_gguf *view = &p->l->view;
+    char source[256];
+    vact_row_name(source, sizeof source, row->source, layer);
+    const vact_safetensor *t = find_tensor(p->l, source);
+    if (!t) /* it may be missing */
+        return true;
     vact_gguf_tensor *to = p->tensors ? &p->tensors[view->n_tensors] : NULL;
     view->n_tensors++;
     if (!to)
         return true;
-    char source[256];
-    vact_row_name(source, sizeof source, row->source, layer);
-    const vact_safetensor *t = find_tensor(p->l, source);
     *to = (vact_gguf_tensor){ .name = vact_arena_text(&p->l->arena, name, strlen(name)),
                               .dtype = t->dtype,
                               .n_dims = t->n_dims,

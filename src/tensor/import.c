@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_LAYERS = 1024,
-    MOST_SIZE = 1 << 30, /* of a dimension: what `infer` makes of some, a square of a root at most, fits int32_t */
-    SHOWN = 60           /* bytes of a value in a fault, whose text is short */
-};
+enum { SHOWN = 60 }; /* bytes of a value in a fault, whose text is short */
+_Static_assert((int)VACT_MOST_DIMS == (int)VACT_SAFETENSOR_DIMS, "shapes are copied whole");
 
 typedef struct importer {
     const vact_schema *schema;
@@ -120,28 +117,12 @@ static const vact_safetensor *find(const importer *m, const vact_row *row, int l
     return m->source->tensor(m->source->user, name);
 }
 
-static void learn(const importer *m, vact_dim dim, uint64_t size)
+static int shape_of(const void *user, const vact_row *row, int layer, uint64_t dims[VACT_MOST_DIMS])
 {
-    if (dim < 0 && vact_dim_get(dim, m->config) == 0 && size <= MOST_SIZE) {
-        const int32_t value = (int32_t)size;
-        memcpy((char *)m->config + ~dim, &value, sizeof value);
-    }
-}
-
-/* Dimensions that are not known yet, from the tensors of a table's first layer; as many layers as there are. */
-static void learn_table(const importer *m, const vact_table *table)
-{
-    int layers = 0, layer = 0;
-    while (table->count && layers < MOST_LAYERS && find(m, table->rows, layers))
-        layers++;
-    learn(m, table->count, (uint64_t)layers);
-    while (table->applies && layer < layers && !table->applies(m->config, layer))
-        layer++;
-    for (const vact_row *row = table->rows; row->name; row++) {
-        const vact_safetensor *t = find(m, row, layer);
-        for (uint32_t i = 0; t && i < t->n_dims && i < 4; i++)
-            learn(m, row->dims[i], t->dims[i]);
-    }
+    const vact_safetensor *t = find(user, row, layer);
+    if (t)
+        memcpy(dims, t->dims, sizeof t->dims);
+    return t ? (int)t->n_dims : -1;
 }
 
 static bool check_row(void *user, const char *name, const vact_row *row, const vact_table *table, int layer)
@@ -155,6 +136,8 @@ static bool check_row(void *user, const char *name, const vact_row *row, const v
     vact_row_name(source, sizeof source, row->source, layer);
     vact_dims_format(want, sizeof want, dims, n);
     if (!t) {
+        if (row->optional)
+            return true;
         vact_fault(m->faults, "%s: tensor %s is missing, expected %s", m->source->path, source, want);
         return true;
     }
@@ -186,8 +169,7 @@ void vact_schema_import(const vact_schema *schema, const vact_source *source, vo
             read_key(&m, key);
     if (faults->count > before)
         return;
-    for (const vact_table *table = schema->tables; table->rows; table++)
-        learn_table(&m, table);
+    vact_schema_learn(schema, config, shape_of, &m);
     for (const vact_key *key = schema->keys; key->name; key++)
         check_learned(&m, key);
     if (faults->count > before)

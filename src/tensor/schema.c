@@ -45,6 +45,31 @@ void vact_key_store(const vact_key *key, void *config, double value)
     }
 }
 
+/* Place of a word in "a|b|c", or -1. */
+static int find_word(const char *words, vact_gguf_text word)
+{
+    for (int place = 0;; place++) {
+        const size_t length = strcspn(words, "|");
+        if (length == word.length && memcmp(words, word.data, length) == 0)
+            return place;
+        if (!words[length])
+            return -1;
+        words += length + 1;
+    }
+}
+
+static void read_word(const vact_key *key, const vact_gguf *gguf, const char *name, const vact_gguf_value *found,
+                      void *config, vact_faults *faults)
+{
+    char shown[64];
+    const int place = find_word(key->words, vact_gguf_get_text(found, 0));
+    vact_gguf_format_value(found, shown, sizeof shown);
+    if (place < 0)
+        vact_fault(faults, "%s: key %s is %s, expected one of %s", gguf->path, name, shown, key->words);
+    else
+        vact_key_store(key, config, place);
+}
+
 static void read_key(const vact_schema *schema, const vact_key *key, const vact_gguf *gguf, void *config,
                      vact_faults *faults)
 {
@@ -63,8 +88,12 @@ static void read_key(const vact_schema *schema, const vact_key *key, const vact_
                    vact_gguf_type_name(key->type));
         return;
     }
-    const double value =
-        key->type == VACT_GGUF_U32 ? (double)vact_gguf_get_uint(found, 0) : vact_gguf_get_float(found, 0);
+    if (key->type == VACT_GGUF_STRING) {
+        read_word(key, gguf, name, found, config, faults);
+        return;
+    }
+    const bool whole = key->type == VACT_GGUF_U32 || key->type == VACT_GGUF_BOOL;
+    const double value = whole ? (double)vact_gguf_get_uint(found, 0) : vact_gguf_get_float(found, 0);
     if (!(value >= key->min && value <= key->max)) {
         const int digits = key->type == VACT_GGUF_U32 ? 10 : 6;
         vact_fault(faults, "%s: key %s is %.*g, expected %.*g to %.*g", gguf->path, name, digits, value, digits,
@@ -95,6 +124,16 @@ static void check_name(const vact_schema *schema, const vact_gguf *gguf, vact_fa
     }
 }
 
+static int shape_of(const void *gguf, const vact_row *row, int layer, uint64_t dims[VACT_MOST_DIMS])
+{
+    char name[128];
+    vact_row_name(name, sizeof name, row->name, layer);
+    const vact_gguf_tensor *t = vact_gguf_find_tensor(gguf, name);
+    for (uint32_t i = 0; t && i < t->n_dims; i++)
+        dims[i] = t->ne[t->n_dims - 1 - i];
+    return t ? (int)t->n_dims : -1;
+}
+
 void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *model, vact_faults *faults)
 {
     const int before = faults->count;
@@ -104,6 +143,7 @@ void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *mo
     if (faults->count > before)
         return;
     char text[256];
+    vact_schema_learn(schema, model, shape_of, gguf);
     const char *wrong = schema->derive(model, text, sizeof text);
     if (wrong)
         vact_fault(faults, "%s: %s", gguf->path, wrong);
@@ -115,6 +155,18 @@ double vact_key_value(const vact_key *key, const void *config)
     if (key->type == VACT_GGUF_F32)
         return (double)*(const float *)field;
     return key->type == VACT_GGUF_F64 ? *(const double *)field : (double)*(const int32_t *)field;
+}
+
+static bool make_value(vact_gguf_value *v, vact_arena *arena, const char *name, const vact_key *key, double value)
+{
+    if (key->type != VACT_GGUF_STRING)
+        return vact_gguf_make_number(v, arena, name, key->type, value);
+    char word[64];
+    const char *words = key->words;
+    for (int place = (int)value; place > 0; place--)
+        words += strcspn(words, "|") + 1;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(words, "|"), words);
+    return vact_gguf_make_text(v, arena, name, word);
 }
 
 bool vact_schema_values(const vact_schema *schema, const void *config, vact_arena *arena, vact_gguf_value **values,
@@ -133,7 +185,7 @@ bool vact_schema_values(const vact_schema *schema, const void *config, vact_aren
         if (key->own && vact_key_value(key, config) == key->fallback)
             continue;
         snprintf(name, sizeof name, "%s.%s", schema->arch, key->name);
-        if (!vact_gguf_make_number(v++, arena, name, key->type, vact_key_value(key, config)))
+        if (!make_value(v++, arena, name, key, vact_key_value(key, config)))
             return false;
     }
     *n = (size_t)(v - *values);
@@ -150,6 +202,41 @@ int vact_row_dims(const vact_row *row, const void *config, int64_t dims[4])
         n++;
     }
     return n;
+}
+
+static void learn(vact_dim dim, void *config, uint64_t size)
+{
+    enum { MOST = 1 << 30 }; /* what a schema's `infer` makes of some, a square of a root at most, fits int32_t */
+    if (dim < 0 && vact_dim_get(dim, config) == 0 && size <= MOST) {
+        const int32_t value = (int32_t)size;
+        memcpy((char *)config + ~dim, &value, sizeof value);
+    }
+}
+
+static void learn_table(const vact_table *table, void *config, vact_shape_fn shape, const void *user)
+{
+    enum { MOST_LAYERS = 1024 };
+    uint64_t dims[VACT_MOST_DIMS];
+    int layers = 0, layer = 0;
+    if (table->count && vact_dim_get(table->count, config) == 0) {
+        while (layers < MOST_LAYERS && shape(user, table->rows, layers, dims) >= 0)
+            layers++;
+        learn(table->count, config, (uint64_t)layers);
+    }
+    layers = table->count ? vact_dim_get(table->count, config) : 1;
+    while (table->applies && layer < layers && !table->applies(config, layer))
+        layer++;
+    for (const vact_row *row = table->rows; row->name; row++) {
+        const int n = shape(user, row, layer, dims);
+        for (int i = 0; i < n && i < 4; i++)
+            learn(row->dims[i], config, dims[i]);
+    }
+}
+
+void vact_schema_learn(const vact_schema *schema, void *config, vact_shape_fn shape, const void *user)
+{
+    for (const vact_table *table = schema->tables; table->rows; table++)
+        learn_table(table, config, shape, user);
 }
 
 void vact_row_name(char *out, size_t size, const char *pattern, int layer)
@@ -224,7 +311,8 @@ static const vact_gguf_tensor *checked_tensor(binding *b, const char *name, cons
     vact_dims_format(want, sizeof want, dims, n);
     const vact_gguf_tensor *t = vact_gguf_find_tensor(b->gguf, name);
     if (!t) {
-        vact_fault(b->faults, "%s: tensor %s is missing, expected %s", b->gguf->path, name, want);
+        if (!row->optional)
+            vact_fault(b->faults, "%s: tensor %s is missing, expected %s", b->gguf->path, name, want);
         return NULL;
     }
     bool same = true;
@@ -266,19 +354,21 @@ static bool bind_row(void *user, const char *name, const vact_row *row, const va
     int64_t cols = 1;
     for (int i = 1; i < n; i++)
         cols *= dims[i];
-    if (row->kind != VACT_ROW_VECTOR) {
+    if (row->kind != VACT_ROW_VECTOR && row->kind != VACT_ROW_VECTOR_PLUS_1) {
         *(vact_weight *)(void *)field = (vact_weight){ t->data, t->dtype, (int32_t)dims[0], (int32_t)cols,
                                                        vact_dtype_bytes(t->dtype, (uint64_t)cols) };
         return true;
     }
     const float *vector = (const float *)(const void *)t->data;
-    if (t->dtype != VACT_DTYPE_F32) {
+    if (t->dtype != VACT_DTYPE_F32 || row->kind == VACT_ROW_VECTOR_PLUS_1) {
         float *copy = vact_arena_take(b->arena, (size_t)dims[0], sizeof *copy);
         if (!copy) {
             b->out_of_memory = true;
             return false;
         }
         b->decode[t->dtype](copy, t->data, (size_t)dims[0]);
+        for (int64_t i = 0; row->kind == VACT_ROW_VECTOR_PLUS_1 && i < dims[0]; i++)
+            copy[i] += 1;
         vector = copy;
     }
     *(const float **)(void *)field = vector;

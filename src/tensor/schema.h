@@ -22,9 +22,10 @@ int32_t vact_dim_get(vact_dim dim, const void *config);
 /* ---- keys ---- */
 
 typedef struct vact_key {
-    const char *name;    /* after "ARCH." */
-    vact_gguf_type type; /* U32 fills an int32_t, F32 a float, F64 a double; nothing else is accepted */
-    size_t at;           /* of the field in the config */
+    const char *name; /* after "ARCH." */
+    vact_gguf_type
+        type;  /* U32, BOOL and STRING fill an int32_t, F32 a float, F64 a double; no other type is accepted */
+    size_t at; /* of the field in the config */
     bool required;
     double fallback; /* where the file may leave the key out */
     double min, max; /* accepted range */
@@ -32,6 +33,7 @@ typedef struct vact_key {
      * a number below 1 says nothing. NULL: shapes or `infer` tell it. */
     const char *source;
     bool own; /* of this project, not of the files that others make: written only where it isn't the fallback */
+    const char *words; /* STRING: those that it may be, "a|b"; the field holds the place */
 } vact_key;
 
 /* What an original checkpoint's configuration has to say, if it says it: other values ask for what isn't done here. */
@@ -42,19 +44,20 @@ typedef struct vact_expectation {
 
 /* ---- tensors ---- */
 
-/* How vact synth fills a tensor: offset + scale * noise in [-1, 1). With fan_in the scale is divided by
- * sqrt(product of all dimensions but the first), with `over` also by sqrt(that dimension). */
+/* How vact synth fills a tensor: offset + scale * noise in [-1, 1). With `times` the scale is multiplied by sqrt(that
+ * dimension), with `over` divided by it, with fan_in divided by sqrt(product of all dimensions but the first). */
 typedef struct vact_made {
     vact_dtype dtype;
     double scale, offset;
     bool fan_in;
-    vact_dim over;
+    vact_dim over, times;
 } vact_made;
 
 typedef enum vact_row_kind {
     VACT_ROW_MATRIX,       /* binds a vact_weight of any type that computes; [rows, product of the rest] */
     VACT_ROW_FLOAT_MATRIX, /* the same, not quantized: columns are viewed where a block may not be cut */
-    VACT_ROW_VECTOR        /* binds a const float *, converted at load where the file has another float type */
+    VACT_ROW_VECTOR,       /* binds a const float *, converted at load where the file has another float type */
+    VACT_ROW_VECTOR_PLUS_1 /* the same, with 1 added to every value: norms that are stored as what they differ by */
 } vact_row_kind;
 
 typedef struct vact_row {
@@ -64,6 +67,7 @@ typedef struct vact_row {
     vact_dim dims[4]; /* slowest first, [rows, cols]; 0 ends */
     vact_made made;
     const char *source; /* its name in the original checkpoint, with %d as in `name` */
+    bool optional;      /* may be missing: then what it binds stays zero */
 } vact_row;
 
 typedef struct vact_table {
@@ -76,16 +80,19 @@ typedef struct vact_table {
 
 /* clang-format off */
 /* Usual keys: a whole number that must be there, and one that may be left out. */
-#define VACT_KEY(name, at, lo, hi, source)       { name, VACT_GGUF_U32, at, true, 0, lo, hi, source, false }
-#define VACT_KEY_OR(name, at, d, lo, hi, source) { name, VACT_GGUF_U32, at, false, d, lo, hi, source, false }
+#define VACT_KEY(name, at, lo, hi, source)       { name, VACT_GGUF_U32, at, true, 0, lo, hi, source, false, NULL }
+#define VACT_KEY_OR(name, at, d, lo, hi, source) { name, VACT_GGUF_U32, at, false, d, lo, hi, source, false, NULL }
 /* Made-up weights: matrices by fan-in, others around a value. */
-#define VACT_MADE_FAN(type, gain)           { VACT_DTYPE_##type, gain, 0, true, 0 }
-#define VACT_MADE(type, offset, scale)      { VACT_DTYPE_##type, scale, offset, false, 0 }
+#define VACT_MADE_FAN(type, gain)           { VACT_DTYPE_##type, gain, 0, true, 0, 0 }
+#define VACT_MADE(type, offset, scale)      { VACT_DTYPE_##type, scale, offset, false, 0, 0 }
 /* Usual rows. */
 #define VACT_MATRIX(type, at, name, out, in, gain, source)                                                             \
-    { name, VACT_ROW_MATRIX, at, { out, in }, VACT_MADE_FAN(type, gain), source }
+    { name, VACT_ROW_MATRIX, at, { out, in }, VACT_MADE_FAN(type, gain), source, false }
 #define VACT_VECTOR(type, at, name, n, offset, scale, source)                                                          \
-    { name, VACT_ROW_VECTOR, at, { n }, VACT_MADE(type, offset, scale), source }
+    { name, VACT_ROW_VECTOR, at, { n }, VACT_MADE(type, offset, scale), source, false }
+#define VACT_NORM(type, at, name, n, source) VACT_VECTOR(type, at, name, n, 1, 0.1, source)
+#define VACT_NORM_PLUS_1(type, at, name, n, source)                                                                    \
+    { name, VACT_ROW_VECTOR_PLUS_1, at, { n }, VACT_MADE(type, 0, 0.1), source, false }
 /* clang-format on */
 
 /* ---- the whole ---- */
@@ -125,7 +132,7 @@ typedef void (*vact_decode_fn)(float *dst, const void *src, size_t n);
 double vact_key_value(const vact_key *key, const void *config);
 void vact_key_store(const vact_key *key, void *config, double value);
 
-/* Reads and checks the keys into the config; `model` is zeroed memory of model_bytes. */
+/* Reads and checks the keys into the config, and learns from the tensors' shapes what no key says; `model` is zeroed memory of model_bytes. */
 void vact_schema_read(const vact_schema *schema, const vact_gguf *gguf, void *model, vact_faults *faults);
 
 /* Binds every tensor of the tables into a model whose config is read. decode[dtype] is NULL for types that don't
@@ -136,6 +143,14 @@ vact_status vact_schema_bind(const vact_schema *schema, const vact_gguf *gguf, v
 /* Calls fn for every tensor the schema expects, in file order; stops when it returns false. */
 typedef bool (*vact_schema_fn)(void *user, const char *name, const vact_row *row, const vact_table *table, int layer);
 void vact_schema_walk(const vact_schema *schema, const void *config, vact_schema_fn fn, void *user);
+
+/* The shape of a row's tensor in a layer, slowest first; returns how many dimensions, or -1 where there is no tensor. */
+enum { VACT_MOST_DIMS = 8 };
+typedef int (*vact_shape_fn)(const void *user, const vact_row *row, int layer, uint64_t dims[VACT_MOST_DIMS]);
+
+/* Dimensions that the config has no value for yet, from the tensors of each table's first layer; numbers of layers from
+ * how many there are. */
+void vact_schema_learn(const vact_schema *schema, void *config, vact_shape_fn shape, const void *user);
 
 /* The name of a row's tensor, or its source, in a layer. */
 void vact_row_name(char *out, size_t size, const char *pattern, int layer);

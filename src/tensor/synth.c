@@ -64,6 +64,8 @@ static bool write_row(void *user, const char *name, const vact_row *row, const v
     const int n = vact_row_dims(row, s->config, dims);
     const uint64_t count = value_count(dims, n);
     double scale = row->made.scale;
+    if (row->made.times)
+        scale *= sqrt((double)vact_dim_get(row->made.times, s->config));
     if (row->made.over)
         scale /= sqrt((double)vact_dim_get(row->made.over, s->config));
     if (row->made.fan_in)

@@ -41,14 +41,20 @@ static const vact_key keys[] = {
     VACT_KEY("every", F(every), 1, 4, "every"),
     VACT_KEY_OR("image", F(image), 32, 1, 64, "image"),
     VACT_KEY_OR("patch", F(patch), 16, 1, 64, NULL),
-    { "eps", VACT_GGUF_F32, F(eps), false, 0.25, 0, 1, NULL, false },
-    { "period", VACT_GGUF_F64, F(period), true, 0, 0.001, 10, "period", false },
+    { "eps", VACT_GGUF_F32, F(eps), false, 0.25, 0, 1, NULL, false, NULL },
+    { "period", VACT_GGUF_F64, F(period), true, 0, 0.001, 10, "period", false, NULL },
     { 0 },
 };
 
 static const vact_row model_rows[] = {
     VACT_MATRIX(F32, offsetof(struct toy, in), "in", D(inner), D(width), 1, "net.in.weight"),
-    { "patch", VACT_ROW_MATRIX, offsetof(struct toy, patch), { D(width), 3, D(patch), D(patch) }, { 0 }, "net.conv" },
+    { "patch",
+      VACT_ROW_MATRIX,
+      offsetof(struct toy, patch),
+      { D(width), 3, D(patch), D(patch) },
+      { 0 },
+      "net.conv",
+      false },
     VACT_VECTOR(F32, offsetof(struct toy, pos), "pos", D(patches), 0, 1, "net.pos"),
     { 0 },
 };

@@ -39,26 +39,26 @@ struct toy {
 #define D(field) VACT_DIM(struct config, field)
 
 static const vact_key keys[] = {
-    { "width", VACT_GGUF_U32, offsetof(struct config, width), true, 0, 1, 64, NULL, false },
-    { "layers", VACT_GGUF_U32, offsetof(struct config, layers), false, 2, 1, 8, NULL, false },
-    { "eps", VACT_GGUF_F32, offsetof(struct config, eps), true, 0, 0, 1, NULL, false },
-    { "period", VACT_GGUF_F64, offsetof(struct config, period), false, 0.25, 0.001, 10, NULL, false },
+    { "width", VACT_GGUF_U32, offsetof(struct config, width), true, 0, 1, 64, NULL, false, NULL },
+    { "layers", VACT_GGUF_U32, offsetof(struct config, layers), false, 2, 1, 8, NULL, false, NULL },
+    { "eps", VACT_GGUF_F32, offsetof(struct config, eps), true, 0, 0, 1, NULL, false, NULL },
+    { "period", VACT_GGUF_F64, offsetof(struct config, period), false, 0.25, 0.001, 10, NULL, false, NULL },
     { 0 },
 };
 
 static const vact_row model_rows[] = {
-    { "patch", VACT_ROW_MATRIX, offsetof(struct toy, patch), { D(width), 2, 2, 3 }, { 0 }, NULL },
-    { "cut.weight", VACT_ROW_FLOAT_MATRIX, offsetof(struct toy, cut), { 2, D(twice) }, { 0 }, NULL },
-    { "mean", VACT_ROW_VECTOR, offsetof(struct toy, mean), { D(width) }, { 0 }, NULL },
+    { "patch", VACT_ROW_MATRIX, offsetof(struct toy, patch), { D(width), 2, 2, 3 }, { 0 }, NULL, false },
+    { "cut.weight", VACT_ROW_FLOAT_MATRIX, offsetof(struct toy, cut), { 2, D(twice) }, { 0 }, NULL, false },
+    { "mean", VACT_ROW_VECTOR, offsetof(struct toy, mean), { D(width) }, { 0 }, NULL, false },
     { 0 },
 };
 static const vact_row layer_rows[] = {
-    { "blk.%d.w", VACT_ROW_MATRIX, offsetof(struct layer, w), { 2, D(width) }, { 0 }, NULL },
-    { "blk.%d.norm", VACT_ROW_VECTOR, offsetof(struct layer, norm), { D(width) }, { 0 }, NULL },
+    { "blk.%d.w", VACT_ROW_MATRIX, offsetof(struct layer, w), { 2, D(width) }, { 0 }, NULL, false },
+    { "blk.%d.norm", VACT_ROW_VECTOR, offsetof(struct layer, norm), { D(width) }, { 0 }, NULL, false },
     { 0 },
 };
 static const vact_row even_rows[] = {
-    { "blk.%d.even", VACT_ROW_MATRIX, offsetof(struct layer, even), { 1, D(width) }, { 0 }, NULL },
+    { "blk.%d.even", VACT_ROW_MATRIX, offsetof(struct layer, even), { 1, D(width) }, { 0 }, NULL, false },
     { 0 },
 };
 
@@ -429,9 +429,9 @@ static void test_types_that_a_row_cannot_have_are_told(void **state)
 {
     (void)state;
     static const vact_row rows[] = {
-        { "m", VACT_ROW_MATRIX, offsetof(struct toy, patch), { 2, 256 }, { 0 }, NULL },
-        { "f", VACT_ROW_FLOAT_MATRIX, offsetof(struct toy, cut), { 2, 512 }, { 0 }, NULL },
-        { "v", VACT_ROW_VECTOR, offsetof(struct toy, mean), { 256 }, { 0 }, NULL },
+        { "m", VACT_ROW_MATRIX, offsetof(struct toy, patch), { 2, 256 }, { 0 }, NULL, false },
+        { "f", VACT_ROW_FLOAT_MATRIX, offsetof(struct toy, cut), { 2, 512 }, { 0 }, NULL, false },
+        { "v", VACT_ROW_VECTOR, offsetof(struct toy, mean), { 256 }, { 0 }, NULL, false },
         { 0 },
     };
     static const vact_table table[] = { { rows, 0, 0, 0, NULL }, { 0 } };
