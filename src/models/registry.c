@@ -6,6 +6,7 @@
 
 const vact_arch *const vact_archs[] = {
     &vact_arch_smolvla,
+    &vact_arch_pi0,
     NULL,
 };
 
