@@ -32,7 +32,24 @@ typedef struct vact_decoder_layer {
     VACT_MATRIX(BF16, offsetof(vact_decoder_layer, field.w), to ".weight", out, in, gain, from ".weight")
 /* clang-format on */
 
-/* x [n, d] += down(act(gate(rms(x))) * up(rms(x))) */
-void vact_gated_mlp(vact_run *r, const vact_decoder_layer *w, vact_buf x, vact_act act, float eps);
+/* x [n, d] += multiplier * down(act(gate(norm(x))) * up(norm(x))); a multiplier [1, d], or without rows 1. */
+void vact_gated_mlp(vact_run *r, const vact_decoder_layer *w, vact_buf x, vact_norm norm, vact_act act,
+                    vact_buf multiplier);
+
+/* Of a layer whose rows see all keys that are cached, and one another. */
+typedef struct vact_decoder_args {
+    int32_t heads, head_dim;
+    vact_act act;
+    vact_norm attn_norm, ffn_norm;
+    vact_buf attn_multiplier, ffn_multiplier; /* of what is added, as in vact_gated_mlp */
+    vact_rope_table rope;                     /* [x.rows] */
+    vact_kv cache;
+    int32_t cached;   /* keys in it */
+    bool apart;       /* x's keys are kept apart; else they follow those in the cache and stay there */
+    bool keys_only;   /* nothing but that: no attention and no MLP */
+    const char *name; /* to emit "NAME.k" and "NAME.v" under, or NULL */
+} vact_decoder_args;
+
+void vact_decoder_run(vact_run *r, const vact_decoder_layer *w, vact_buf x, const vact_decoder_args *a);
 
 #endif

@@ -383,7 +383,7 @@ static void prefix(vact_run *r, const void *model, void *memory, const vact_pref
         prefix_attention(r, m, s, i, x);
         if (i == c->layers - 1)
             break;
-        vact_gated_mlp(r, &m->vlm[i], x, VACT_ACT_SILU, RMS_EPS);
+        vact_gated_mlp(r, &m->vlm[i], x, VACT_RMS_NORM(m->vlm[i].ffn_norm, RMS_EPS), VACT_ACT_SILU, (vact_buf){ 0 });
         vact_emit(r, x, "prefix.%d.out", i);
     }
     vact_release(r, mark);
@@ -431,7 +431,8 @@ static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32
     vact_emit(r, a, "step.%d.in", i);
     for (int32_t layer = 0; layer < c->layers; layer++) {
         expert_attention(r, m, s, layer, a);
-        vact_gated_mlp(r, &m->aex[layer], a, VACT_ACT_SILU, RMS_EPS);
+        vact_gated_mlp(r, &m->aex[layer], a, VACT_RMS_NORM(m->aex[layer].ffn_norm, RMS_EPS), VACT_ACT_SILU,
+                       (vact_buf){ 0 });
         vact_emit(r, a, "step.%d.expert.%d.out", i, layer);
     }
     vact_site(r, .x = a, .norm = VACT_RMS_NORM(m->aex_norm, RMS_EPS), .out = { { velocity, &m->action_out } });

@@ -50,6 +50,12 @@ vact_buf vact_rows(vact_buf buf, int32_t first, int32_t count)
     return buf;
 }
 
+vact_buf vact_cols(vact_buf buf, int32_t first, int32_t count)
+{
+    assert(first >= 0 && count >= 0 && first + count <= buf.cols);
+    return (vact_buf){ buf.at + (size_t)first, buf.rows, count, buf.stride };
+}
+
 void *vact_host(vact_run *r, size_t count, size_t size)
 {
     void *memory = vact_arena_take(r->arena, count, size);
@@ -129,6 +135,12 @@ static bool same_shape(vact_buf a, vact_buf b)
     return a.rows == b.rows && a.cols == b.cols;
 }
 
+static void check_row(vact_buf row, int32_t cols)
+{
+    assert(row.rows == 0 || (row.rows == 1 && row.cols == cols));
+    (void)row, (void)cols;
+}
+
 static bool overlap(vact_buf a, vact_buf b)
 {
     return a.at < b.at + (size_t)b.rows * (size_t)b.stride && b.at < a.at + (size_t)a.rows * (size_t)a.stride;
@@ -162,13 +174,19 @@ void vact_site_run(vact_run *r, const vact_site_args *site)
         (void)w, (void)y;
     }
     assert(!site->gated || (site->out[1].w && !site->out[2].w));
-    assert(site->bias_row.rows == 0 || (site->bias_row.rows == 1 && site->bias_row.cols == site->out[0].y.cols));
+    check_row(site->bias_row, site->out[0].y.cols);
+    check_row(site->gate_row, site->out[0].y.cols);
+    check_row(site->norm.weight_row, site->x.cols);
+    check_row(site->norm.bias_row, site->x.cols);
+    assert(!site->gate_row.rows || site->gated || !site->out[1].w);
     dispatch(r, &(vact_op){ VACT_OP_SITE, .site = *site });
 }
 
 void vact_norm_rows(vact_run *r, vact_buf y, vact_buf x, vact_norm norm)
 {
     assert(same_shape(x, y));
+    check_row(norm.weight_row, x.cols);
+    check_row(norm.bias_row, x.cols);
     dispatch(r, &(vact_op){ VACT_OP_NORM, .norm = { y, x, norm } });
 }
 

@@ -38,10 +38,13 @@ typedef struct vact_norm {
     vact_norm_kind kind;
     const float *weight, *bias; /* [cols]; bias for layer norms only */
     float eps;
+    vact_buf weight_row, bias_row; /* of adaptive norms: [1, cols] buffers in place of both vectors */
 } vact_norm;
 
-#define VACT_LAYER_NORM(w, b, eps) ((vact_norm){ VACT_NORM_LAYER, (w), (b), (eps) })
-#define VACT_RMS_NORM(w, eps)      ((vact_norm){ VACT_NORM_RMS, (w), NULL, (eps) })
+#define VACT_LAYER_NORM(w, b, e) ((vact_norm){ .kind = VACT_NORM_LAYER, .weight = (w), .bias = (b), .eps = (e) })
+#define VACT_RMS_NORM(w, e)      ((vact_norm){ .kind = VACT_NORM_RMS, .weight = (w), .eps = (e) })
+#define VACT_ADA_RMS_NORM(scale, shift, e)                                                                             \
+    ((vact_norm){ .kind = VACT_NORM_RMS, .eps = (e), .weight_row = (scale), .bias_row = (shift) })
 
 typedef enum vact_act { VACT_ACT_NONE, VACT_ACT_GELU_ERF, VACT_ACT_GELU_TANH, VACT_ACT_SILU, VACT_ACTS } vact_act;
 
@@ -55,7 +58,8 @@ typedef struct vact_span {
 /* norm(x) -> one or more linear maps of it -> epilogue, a "site". For output i
  *     v = act(norm(x) W_i^T + bias_i),   y_i = v, or y_i + v where `add` is set.
  * With `gated` there are two maps and one output: v = act(norm(x) W_0^T + bias_0) * (norm(x) W_1^T + bias_1).
- * bias_row, where it has rows, is a [1, cols] buffer that replaces output 0's bias. No y overlaps x. */
+ * bias_row, where it has rows, is a [1, cols] buffer that replaces output 0's bias; gate_row, where it has rows, one that
+ * v is multiplied by before it is stored or added. No y overlaps x. */
 enum { VACT_SITE_OUTPUTS = 3 };
 
 typedef struct vact_site_output {
@@ -67,7 +71,7 @@ typedef struct vact_site_args {
     vact_buf x;
     vact_norm norm;
     vact_site_output out[VACT_SITE_OUTPUTS]; /* ends at the first without w; gated: out[1].y is unused */
-    vact_buf bias_row;
+    vact_buf bias_row, gate_row;
     vact_act act;
     bool gated, add;
 } vact_site_args;
@@ -230,6 +234,7 @@ static inline void vact_release(vact_run *r, size_t mark)
 
 /* Views. */
 vact_buf vact_rows(vact_buf buf, int32_t first, int32_t count);
+vact_buf vact_cols(vact_buf buf, int32_t first, int32_t count);
 
 /* Host memory from r->arena, zeroed; NULL fails the run with ENOMEM. */
 void *vact_host(vact_run *r, size_t count, size_t size);

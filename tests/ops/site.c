@@ -26,7 +26,7 @@ void site_make(site_case *c, vact_norm_kind norm)
     c->x = ops_normal((size_t)c->rows * (size_t)(c->cols + SITE_BEFORE + SITE_BEHIND));
     c->y = ops_normal((size_t)c->rows * (size_t)c->width);
     c->out = ops_take((size_t)c->rows * (size_t)c->width, sizeof *c->out);
-    c->norm = (vact_norm){ norm, ops_normal((size_t)c->cols), NULL, ops_range(0, 1) ? 0.3f : 1e-5f };
+    c->norm = (vact_norm){ .kind = norm, .weight = ops_normal((size_t)c->cols), .eps = ops_range(0, 1) ? 0.3f : 1e-5f };
     if (norm == VACT_NORM_LAYER)
         c->norm.bias = ops_normal((size_t)c->cols);
     for (int32_t i = 0; i < c->outputs; i++)

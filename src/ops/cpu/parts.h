@@ -29,12 +29,16 @@ static inline float *vact_cpu_scratch(const vact_cpu *cpu, int thread)
 }
 
 /* y[cols] = norm(x[cols]); y may be x. */
-static inline void vact_cpu_norm(const vact_kernels *k, const vact_norm *norm, float *y, const float *x, size_t cols)
+static inline void vact_cpu_norm(const vact_cpu *cpu, const vact_norm *norm, float *y, const float *x, size_t cols)
 {
+    const float *weight = norm->weight_row.rows ? vact_cpu_row(cpu, norm->weight_row, 0) : norm->weight;
+    const float *bias = norm->bias_row.rows ? vact_cpu_row(cpu, norm->bias_row, 0) : norm->bias;
     if (norm->kind == VACT_NORM_LAYER)
-        k->layer_norm(y, x, norm->weight, norm->bias, norm->eps, cols);
+        cpu->k->layer_norm(y, x, weight, bias, norm->eps, cols);
     else
-        k->rms_norm(y, x, norm->weight, norm->eps, cols);
+        cpu->k->rms_norm(y, x, weight, norm->eps, cols);
+    if (norm->kind == VACT_NORM_RMS && bias)
+        cpu->k->add(y, bias, cols);
 }
 
 static inline int32_t vact_ceil_div(int32_t a, int32_t b)

@@ -38,7 +38,7 @@ static void embed_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 
 static void norm_row(const vact_cpu *cpu, const vact_op *op, int32_t row)
 {
-    vact_cpu_norm(cpu->k, &op->norm.norm, vact_cpu_row(cpu, op->norm.y, row), vact_cpu_row(cpu, op->norm.x, row),
+    vact_cpu_norm(cpu, &op->norm.norm, vact_cpu_row(cpu, op->norm.y, row), vact_cpu_row(cpu, op->norm.x, row),
                   (size_t)op->norm.x.cols);
 }
 

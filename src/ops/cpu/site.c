@@ -103,7 +103,7 @@ static void prepare_tile(void *context, int tile, int thread)
         const float *x = vact_cpu_row(job->cpu, site->x, (int32_t)row);
         if (site->norm.kind != VACT_NORM_NONE) {
             float *y = job->normed ? job->normed + row * job->lda : vact_cpu_scratch(job->cpu, thread);
-            vact_cpu_norm(k, &site->norm, y, x, cols);
+            vact_cpu_norm(job->cpu, &site->norm, y, x, cols);
             x = y;
         }
         if (job->q)
@@ -141,6 +141,8 @@ static void finish(const site_job *job, int o, int32_t row, int32_t n, int32_t f
                 k->add(up, site->out[1].w->bias + first, width);
             k->mul(v, up, width);
         }
+        if (site->gate_row.rows)
+            k->mul(v, vact_cpu_row(job->cpu, site->gate_row, 0) + first, width);
         if (site->add)
             k->add(y, v, width);
         else

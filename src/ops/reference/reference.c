@@ -61,8 +61,10 @@ static vact_status reserve(vact_device *device, size_t slab, vact_scratch need, 
     return VACT_OK;
 }
 
-static void norm_row(float *y, const float *x, const vact_norm *norm, int32_t n)
+static void norm_row(const reference_device *d, float *y, const float *x, const vact_norm *norm, int32_t n)
 {
+    const float *weight = norm->weight_row.rows ? row_of(d, norm->weight_row, 0) : norm->weight;
+    const float *bias = norm->bias_row.rows ? row_of(d, norm->bias_row, 0) : norm->bias;
     double mean = 0, square = 0;
     for (int32_t i = 0; i < n && norm->kind == VACT_NORM_LAYER; i++)
         mean += (double)x[i] / n;
@@ -70,7 +72,7 @@ static void norm_row(float *y, const float *x, const vact_norm *norm, int32_t n)
         square += (x[i] - mean) * (x[i] - mean) / n;
     const double inverse = 1.0 / sqrt(square + (double)norm->eps);
     for (int32_t i = 0; i < n; i++)
-        y[i] = (float)((x[i] - mean) * inverse * (double)norm->weight[i] + (norm->bias ? (double)norm->bias[i] : 0));
+        y[i] = (float)((x[i] - mean) * inverse * (double)weight[i] + (bias ? (double)bias[i] : 0));
 }
 
 static double activated(vact_act act, double u)
@@ -99,7 +101,7 @@ static void run_site(const reference_device *d, const vact_site_args *site)
     for (int32_t row = 0; row < site->x.rows; row++) {
         const float *x = row_of(d, site->x, row);
         if (site->norm.kind != VACT_NORM_NONE) {
-            norm_row(normed, x, &site->norm, site->x.cols);
+            norm_row(d, normed, x, &site->norm, site->x.cols);
             x = normed;
         }
         for (int o = 0; o < (site->gated ? 1 : VACT_SITE_OUTPUTS) && site->out[o].w; o++) {
@@ -110,6 +112,8 @@ static void run_site(const reference_device *d, const vact_site_args *site)
                 double v = activated(site->act, linear_value(d, w, bias, c, x, decoded));
                 if (site->gated)
                     v *= linear_value(d, up, up->bias, c, x, decoded);
+                if (site->gate_row.rows)
+                    v *= (double)row_of(d, site->gate_row, 0)[c];
                 y[c] = (float)(site->add ? y[c] + v : v);
             }
         }
@@ -278,7 +282,7 @@ static vact_status run(vact_device *device, const vact_op *op, vact_error *err)
         break;
     case VACT_OP_NORM:
         for (int32_t row = 0; row < op->norm.y.rows; row++)
-            norm_row(row_of(d, op->norm.y, row), row_of(d, op->norm.x, row), &op->norm.norm, op->norm.x.cols);
+            norm_row(d, row_of(d, op->norm.y, row), row_of(d, op->norm.x, row), &op->norm.norm, op->norm.x.cols);
         break;
     case VACT_OP_UPLOAD:
         run_upload(d, op);
