@@ -7,11 +7,13 @@
 #include "ops/ops.h"
 #include "tensor/schema.h"
 
-/* real = normalised * (std + eps) + mean, both ways. */
+/* real = normalised * (std + eps) + mean, both ways; or, of a range, real = (normalised + 1) / 2 * (high - low) + low with
+ * its ends in `mean` and `std`. */
 typedef struct vact_statistics {
     const float *mean, *std; /* [n] */
     int32_t n;
     float eps;
+    bool range;
 } vact_statistics;
 
 typedef struct vact_policy_statistics {

@@ -111,8 +111,8 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
     const struct pi0 *m = model;
     const vact_pi_config *c = &m->c.pi;
     vact_pi_describe(c, info);
-    statistics->state = (vact_statistics){ m->state_mean, m->state_std, c->state, c->norm_eps };
-    statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps };
+    statistics->state = (vact_statistics){ m->state_mean, m->state_std, c->state, c->norm_eps, false };
+    statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps, false };
 }
 
 /* ---- stages ---- */

@@ -7,6 +7,7 @@
 const vact_arch *const vact_archs[] = {
     &vact_arch_smolvla,
     &vact_arch_pi0,
+    &vact_arch_pi05,
     NULL,
 };
 

@@ -3,7 +3,7 @@
 
 #include "models/arch.h"
 
-extern const vact_arch vact_arch_smolvla, vact_arch_pi0;
+extern const vact_arch vact_arch_smolvla, vact_arch_pi0, vact_arch_pi05;
 
 /* Every architecture; NULL ends. */
 extern const vact_arch *const vact_archs[];

@@ -258,8 +258,8 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
     info->action_dim = c->action;
     info->max_action_dim = c->max_action;
     info->denoise_steps = c->steps;
-    statistics->state = (vact_statistics){ m->state_mean, m->state_std, c->state, c->norm_eps };
-    statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps };
+    statistics->state = (vact_statistics){ m->state_mean, m->state_std, c->state, c->norm_eps, false };
+    statistics->action = (vact_statistics){ m->action_mean, m->action_std, c->action, c->norm_eps, false };
 }
 
 /* ---- stages ---- */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "models/registry.h"
 #include "origin/origin.h"
+#include "policy/units.h"
 #include "text/utf8.h"
 #include <math.h>
 #include <stdarg.h>
@@ -69,13 +70,14 @@ static vact_status refuse(const vact_faults *faults, vact_error *err)
 static vact_status check_statistics(const vact_model *model, const char *name, const vact_statistics *s,
                                     vact_error *err)
 {
+    const char *low = s->range ? "low end" : "mean", *high = s->range ? "high end" : "std";
     for (int32_t i = 0; i < s->n; i++) {
         if (!isfinite(s->mean[i]))
-            return vact_fail(err, VACT_EFORMAT, "%s: the mean of %s value %d is %g, expected a finite number",
-                             model->gguf->path, name, i, (double)s->mean[i]);
-        if (!isfinite(s->std[i]) || !(s->std[i] + s->eps > 0))
-            return vact_fail(err, VACT_EFORMAT, "%s: the std of %s value %d is %g, expected a positive number",
-                             model->gguf->path, name, i, (double)s->std[i]);
+            return vact_fail(err, VACT_EFORMAT, "%s: the %s of %s value %d is %g, expected a finite number",
+                             model->gguf->path, low, name, i, (double)s->mean[i]);
+        if (!isfinite(s->std[i]) || !(vact_units_scale(s, i) > 0))
+            return vact_fail(err, VACT_EFORMAT, "%s: the %s of %s value %d is %g, expected %s", model->gguf->path, high,
+                             name, i, (double)s->std[i], s->range ? "more than the low end" : "a positive number");
     }
     return VACT_OK;
 }

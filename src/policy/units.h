@@ -4,14 +4,25 @@
 
 #include "models/arch.h"
 
+/* real = normalised * scale + shift */
+static inline double vact_units_scale(const vact_statistics *t, int32_t i)
+{
+    return t->range ? ((double)t->std[i] - (double)t->mean[i]) / 2 : (double)t->std[i] + (double)t->eps;
+}
+
+static inline double vact_units_shift(const vact_statistics *t, int32_t i)
+{
+    return t->range ? ((double)t->std[i] + (double)t->mean[i]) / 2 : (double)t->mean[i];
+}
+
 static inline float vact_to_model(const vact_statistics *t, int32_t i, float x)
 {
-    return (float)(((double)x - (double)t->mean[i]) / ((double)t->std[i] + (double)t->eps));
+    return (float)(((double)x - vact_units_shift(t, i)) / vact_units_scale(t, i));
 }
 
 static inline float vact_to_real(const vact_statistics *t, int32_t i, float x)
 {
-    return (float)((double)x * ((double)t->std[i] + (double)t->eps) + (double)t->mean[i]);
+    return (float)((double)x * vact_units_scale(t, i) + vact_units_shift(t, i));
 }
 
 #endif

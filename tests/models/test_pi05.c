@@ -1,0 +1,25 @@
+#include "models/policy.h"
+
+static const policy_trace traces[] = {
+    { "vit_embed", "vision.embed", 0 },
+    { "vit_blk0", "vision.0.out", 0 },
+    { "vit_blk1", "vision.1.out", 0 },
+    { "prefix_embs", "prefix.in", 0 },
+    { "k0", "prefix.0.k", 0 },
+    { "v0", "prefix.0.v", 0 },
+    { "prefix_h0", "prefix.0.out", 0 },
+    { "prefix_h1", "prefix.1.out", 0 },
+    { "k2", "prefix.2.k", 0 },
+    { "v2", "prefix.2.v", 0 },
+    { "s0_suffix_embs", "step.0.in", 0 },
+    { "s0_expert_h0", "step.0.expert.0.out", 0 },
+    { "s0_expert_h2", "step.0.expert.2.out", 0 },
+    { "v_t0", "step.0.velocity", 0 },
+    { "x_t1", "step.0.x", 0 },
+    { "v_t9", "step.9.velocity", 0 },
+    { "x_t10", "step.9.x", 0 },
+    { 0 },
+};
+
+/* tokens_over_capacity has more tokens than the file says; vla.cpp doesn't look. */
+const policy policy_under_test = { "pi05", 14, "tokens_over_capacity", traces };
