@@ -3,6 +3,7 @@
 #ifndef VACT_MODELS_ARCH_H
 #define VACT_MODELS_ARCH_H
 
+#include "blocks/prompt.h"
 #include "image/image.h"
 #include "ops/ops.h"
 #include "tensor/schema.h"
@@ -41,9 +42,9 @@ typedef struct vact_arch {
     size_t memory_bytes; /* of what a session remembers between stages: buffers, host tables; starts zeroed */
     void (*describe)(const void *model, vact_model_info *info, vact_policy_statistics *statistics);
 
-    /* What the tokenizer gets for the user's text, written to out [size] with a closing NUL; returns its length, at most
-     * VACT_MAX_TEMPLATE more than the text's. */
-    int (*prompt)(char *out, size_t size, const char *text);
+    /* What the tokenizer gets, written to out [size] with a closing NUL; returns its length, at most VACT_MAX_TEMPLATE more
+     * than the text's. */
+    int (*prompt)(char *out, size_t size, const vact_prompt *prompt);
     vact_fit_fn fit; /* camera picture -> prepared pixels */
 
     /* Once per session: tables, caches. Takes buffers that stay, and host memory by vact_host. */

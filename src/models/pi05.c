@@ -10,11 +10,12 @@
  * - image tokens are as projected: no division by sqrt(2048);
  * - nothing is masked at all.
  * All scales, shifts and gates depend on the step alone: `prepare` makes the table of them. */
-#include "blocks/prompt.h"
 #include "blocks/time.h"
 #include "models/pi.h"
 #include "models/registry.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct config {
@@ -49,7 +50,8 @@ static const vact_key keys[] = {
       "quantiles|mean_std" },
     { 0 },
 };
-enum { QUANTILES }; /* of norm_mode */
+enum { QUANTILES };        /* of norm_mode */
+enum { MOST_STATE = 128 }; /* values that a prompt holds */
 
 #define D(field) VACT_PI_D(field)
 #define THIRDS   VACT_DIM(struct config, thirds)
@@ -109,6 +111,11 @@ static const char *derive(void *config, char *text, size_t size)
 {
     struct config *c = config;
     c->thirds = 3 * c->pi.expert;
+    if (c->pi.state > MOST_STATE) {
+        snprintf(text, size, "pi05.real_state_dim is %d, expected at most %d, what a prompt holds", c->pi.state,
+                 MOST_STATE);
+        return text;
+    }
     return vact_pi_derive(&c->pi, "pi05", text, size);
 }
 
@@ -123,6 +130,34 @@ static void describe(const void *model, vact_model_info *info, vact_policy_stati
         statistics->state = (vact_statistics){ m->state_q01, m->state_q99, c->state, 0, true };
         statistics->action = (vact_statistics){ m->action_q01, m->action_q99, c->action, 0, true };
     }
+}
+
+/* ---- observation ---- */
+
+enum { BINS = 256 };
+
+/* The place of a normalised value among BINS equal parts of -1..1; -1 below them. */
+static int bin(float x)
+{
+    const double place = floor(((double)x + 1) * (BINS / 2));
+    return place < 0 ? -1 : place > BINS - 1 ? BINS - 1 : (int)place;
+}
+
+/* "Task: pick up the bowl, State: 127 3 -1 255;\nAction: ". Of the text, blanks at the ends go, and underscores and line
+ * feeds become blanks. */
+static int prompt(char *out, size_t size, const vact_prompt *p)
+{
+    const char *from = p->text + strspn(p->text, " \t\r\n\f\v");
+    size_t length = strlen(from);
+    while (length > 0 && strchr(" \t\r\n\f\v", from[length - 1]))
+        length--;
+    int n = snprintf(out, size, "Task: ");
+    for (size_t i = 0; i < length && (size_t)n + 1 < size; i++)
+        out[n++] = (char)(from[i] == '_' || from[i] == '\n' ? ' ' : from[i]);
+    n += snprintf(out + n, size - (size_t)n, ", State:");
+    for (int32_t i = 0; i < p->n_state; i++)
+        n += snprintf(out + n, size - (size_t)n, " %d", bin(p->state[i]));
+    return n + snprintf(out + n, size - (size_t)n, ";\nAction: ");
 }
 
 /* ---- stages ---- */
@@ -228,7 +263,7 @@ const vact_arch vact_arch_pi05 = {
                 derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
-    .prompt = vact_prompt_line,
+    .prompt = prompt,
     .fit = vact_fit_pad_left_top,
     .prepare = prepare,
     .vision = vision,

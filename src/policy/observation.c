@@ -160,7 +160,8 @@ static vact_status encode_text(vact_session *s, const char *text, vact_error *er
     const size_t valid = vact_utf8_valid(text, length);
     if (valid < length)
         return vact_fail(err, VACT_EINPUT, "text is not UTF-8 at byte %zu", valid);
-    const int n = s->model->arch->prompt(s->prompt, sizeof s->prompt, text);
+    const vact_prompt prompt = { text, s->proprioception, info->state_dim };
+    const int n = s->model->arch->prompt(s->prompt, sizeof s->prompt, &prompt);
     size_t found;
     const vact_status status = vact_encode(s->encoder, s->prompt, (size_t)n, true, &s->tokens, &found, err);
     if (status == VACT_OK && found > (size_t)info->max_tokens)
@@ -240,9 +241,9 @@ vact_status vact_observe(vact_session *s, const vact_request *q, vact_error *err
     if (status == VACT_OK)
         status = check_units("action_units", q->action_units, err);
     if (status == VACT_OK)
-        status = observe_instruction(s, q, err);
-    if (status == VACT_OK)
         status = observe_state(s, q, err);
+    if (status == VACT_OK)
+        status = observe_instruction(s, q, err); /* a prompt may hold the state */
     if (status == VACT_OK && q->noise)
         status = check_numbers("noise", q->noise, (size_t)info->horizon * (size_t)info->max_action_dim, err);
     if (status == VACT_OK)

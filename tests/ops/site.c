@@ -33,6 +33,8 @@ void site_make(site_case *c, vact_norm_kind norm)
         c->w[i] = (vact_linear){ ops_weight(c->dtypes ? c->dtypes[i] : c->dtype, c->channels[i], c->cols),
                                  c->bias != SITE_NO_BIAS ? ops_normal((size_t)c->channels[i]) : NULL };
     c->bias_row = ops_normal((size_t)c->channels[0]);
+    c->gate_values = ops_normal((size_t)c->channels[0]);
+    c->norm_rows = ops_normal(2 * (size_t)c->cols);
 }
 
 static void program(vact_run *r, void *user)
@@ -49,6 +51,12 @@ static void program(vact_run *r, void *user)
                             .add = c->add };
     if (c->bias == SITE_BIAS_ROW)
         args.bias_row = ops_put(r, c->bias_row, 1, c->channels[0]);
+    if (c->gate_row)
+        args.gate_row = ops_put(r, c->gate_values, 1, c->channels[0]);
+    if (c->adaptive) {
+        const vact_buf rows = ops_put(r, c->norm_rows, 2, c->cols);
+        args.norm = VACT_ADA_RMS_NORM(vact_rows(rows, 0, 1), vact_rows(rows, 1, 1), c->norm.eps);
+    }
     for (int32_t i = 0, at = SITE_BEFORE; i < c->outputs; i++) {
         args.out[i].w = &c->w[i];
         if (!c->gated || i == 0)

@@ -9,8 +9,8 @@ typedef enum site_bias { SITE_NO_BIAS, SITE_BIAS, SITE_BIAS_ROW } site_bias;
 typedef struct site_case {
     int32_t rows, cols, channels[VACT_SITE_OUTPUTS]; /* 0: no such output */
     vact_dtype dtype;
-    const vact_dtype *dtypes; /* one for each output, in place of dtype; or NULL */
-    bool gated, add;
+    const vact_dtype *dtypes;            /* one for each output, in place of dtype; or NULL */
+    bool gated, add, adaptive, gate_row; /* adaptive: the norm's weight and bias are rows of a buffer */
     vact_act act;
     site_bias bias;
     vact_norm norm;
@@ -19,7 +19,7 @@ typedef struct site_case {
     /* made by site_make */
     vact_linear w[VACT_SITE_OUTPUTS];
     float *x; /* [rows, before | cols | behind] */
-    const float *y, *bias_row;
+    const float *y, *bias_row, *gate_values, *norm_rows;
     int32_t outputs, width; /* linear maps; columns of the buffer that y is a part of */
     float *out;             /* [rows, width] */
 } site_case;

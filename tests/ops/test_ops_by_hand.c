@@ -56,6 +56,15 @@ static void linear_added(vact_run *r, void *out)
     ops_get(r, y, out);
 }
 
+/* 110 and 198 times 2 and -1, added to what is there. */
+static void gated_addition(vact_run *r, void *out)
+{
+    static const float x[] = { 1, 2, 3, 4 }, before[] = { 1000, 2000 }, gate[] = { 2, -1 };
+    const vact_buf y = ops_put(r, before, 1, 2);
+    vact_site(r, .x = ops_put(r, x, 1, 4), .out = { { y, &two } }, .gate_row = ops_put(r, gate, 1, 2), .add = true);
+    ops_get(r, y, out);
+}
+
 static void bias_row_for_the_first_of_two(vact_run *r, void *out)
 {
     static const float x[] = { 1, 2, 3, 4 }, bias[] = { 0.5f, 0.25f, 0, 1 };
@@ -70,6 +79,7 @@ static void test_a_site_is_a_linear_map(void **state)
     (void)state;
     CHECK(linear_with_bias, 0, 110, 198, 108, 192);
     CHECK(linear_added, 0, 1110, 2198);
+    CHECK(gated_addition, 0, 1220, 1802);
     CHECK(bias_row_for_the_first_of_two, 0, 1.5f, 2.25f, 3, 5, 110, 198);
 }
 
@@ -102,6 +112,26 @@ static void rms_norm(vact_run *r, void *out)
     normed_site(r, out, x, VACT_RMS_NORM(weight, 0));
 }
 
+/* The same, its weight and bias the rows of a step; a site and the op of its own. */
+static void adaptive_norm(vact_run *r, void *out)
+{
+    static const float x[] = { 1, -1, 7, -7 };
+    const vact_buf rows = vact_tmp(r, 2, 6), y = vact_tmp(r, 1, 4);
+    vact_upload(r, rows, (const float[]){ 9, 1, 2, 3, 4, 9, 9, 0.5f, 0.5f, 0, 0, 9 });
+    const vact_buf part = vact_cols(rows, 1, 4);
+    const vact_norm norm = VACT_ADA_RMS_NORM(vact_rows(part, 0, 1), vact_rows(part, 1, 1), 0);
+    vact_site(r, .x = ops_put(r, x, 1, 4), .norm = norm, .out = { { y, &same } });
+    ops_get(r, y, out);
+}
+
+static void adaptive_norm_of_rows(vact_run *r, void *out)
+{
+    static const float x[] = { 1, -1, 7, -7 };
+    const vact_buf weights = ops_put(r, weight, 1, 4), biases = ops_put(r, bias, 1, 4), y = ops_put(r, x, 1, 4);
+    vact_norm_rows(r, y, y, VACT_ADA_RMS_NORM(weights, biases, 0));
+    ops_get(r, y, out);
+}
+
 static void rms_norm_with_epsilon(vact_run *r, void *out)
 {
     static const float x[] = { 1, -1, 7, -7 };
@@ -130,6 +160,8 @@ static void test_norms_are_worked_out_by_hand(void **state)
     CHECK(layer_norm, 1e-6, -0.5f, 2.5f, -3, 4);
     CHECK(layer_norm_with_epsilon, 1e-6, 0, 1.5f, -1.5f, 2);
     CHECK(rms_norm, 1e-6, 0.2f, -0.4f, 4.2f, -5.6f);
+    CHECK(adaptive_norm, 1e-6, 0.7f, 0.1f, 4.2f, -5.6f);
+    CHECK(adaptive_norm_of_rows, 1e-6, 0.7f, 0.1f, 4.2f, -5.6f);
     CHECK(rms_norm_with_epsilon, 1e-6, 1.0f / 6, -2.0f / 6, 3.5f, -28.0f / 6);
     CHECK(norm_in_place, 1e-6, -0.5f, 2.5f, -3, 4, -0.5f, 2.5f, 3, -4);
     CHECK(norm_alone, 1e-6, 1.0f / 6, -2.0f / 6, 3.5f, -28.0f / 6);

@@ -75,8 +75,10 @@ static void test_norms_equal_the_reference(void **state)
         ops_begin("norm %d", i);
         row_case c = { .rows = ops_range(1, 70), .cols = ops_range(1, 300) };
         make(&c);
-        c.norm = (vact_norm){ i % 2 ? VACT_NORM_LAYER : VACT_NORM_RMS, ops_normal((size_t)c.cols),
-                              i % 2 ? ops_normal((size_t)c.cols) : NULL, i % 4 < 2 ? 1e-5f : 0.5f };
+        c.norm = (vact_norm){ .kind = i % 2 ? VACT_NORM_LAYER : VACT_NORM_RMS,
+                              .weight = ops_normal((size_t)c.cols),
+                              .bias = i % 2 ? ops_normal((size_t)c.cols) : NULL,
+                              .eps = i % 4 < 2 ? 1e-5f : 0.5f };
         compare(&c, norm);
     }
 }
@@ -258,7 +260,7 @@ static void test_bits_do_not_depend_on_the_number_of_threads(void **state)
         ops_begin("program %zu", p);
         row_case c = { .rows = 130, .cols = 64 };
         make(&c);
-        c.norm = (vact_norm){ VACT_NORM_LAYER, ops_normal(64), ops_normal(64), 1e-5f };
+        c.norm = VACT_LAYER_NORM(ops_normal(64), ops_normal(64), 1e-5f);
         c.table = ops_weight(VACT_DTYPE_Q8_0, 130, 64);
         c.ids = ops_take(130, sizeof *c.ids);
         float *want = ops_take(c.values, sizeof *want);

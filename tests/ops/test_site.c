@@ -54,6 +54,8 @@ static void check_combinations(vact_norm_kind norm, int32_t maps)
         c.add = i / VACT_ACTS % 2;
         c.bias = (site_bias)(i / (VACT_ACTS * 2) % 3);
         c.dtype = dtypes[i / (VACT_ACTS * 6)];
+        c.gate_row = maps < 2 && i % 5 < 2;
+        c.adaptive = norm == VACT_NORM_RMS && i % 3 == 0;
         begin_case(&c, maps, (int)norm);
         pick_shape(&c, maps ? maps : 2);
         site_make(&c, norm);

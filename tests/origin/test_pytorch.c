@@ -160,7 +160,7 @@ static void test_instructions_become_the_same_tokens(void **state)
         const int32_t *ids = NULL;
         size_t n = 0;
         assert_true(strlen(text) + VACT_MAX_TEMPLATE < sizeof prompt);
-        const int length = model->arch->prompt(prompt, sizeof prompt, text);
+        const int length = model->arch->prompt(prompt, sizeof prompt, &(vact_prompt){ .text = text });
         assert_int_equal(vact_encode(encoder, prompt, (size_t)length, true, &ids, &n, &err), VACT_OK);
         longer += n > PYTORCH_TOKENS;
         if (json_array_size(want) != (n > PYTORCH_TOKENS ? PYTORCH_TOKENS : n))
