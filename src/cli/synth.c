@@ -30,7 +30,7 @@ static int run(int argc, char **argv)
     const vact_arch *arch = vact_arch_find(arch_name, strlen(arch_name));
     if (!arch) {
         char known[256];
-        vact_arch_list(known, sizeof known);
+        vact_arch_list(known, sizeof known, false);
         return cli_fail_usage(&cli_synth, "architecture \"%s\" is not known, expected one of: %s", arch_name, known);
     }
     const vact_preset *preset = arch->schema.presets;

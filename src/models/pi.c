@@ -13,17 +13,6 @@ const vact_row vact_pi_vlm_rows[] = {
 const vact_row vact_pi_vit_rows[] = { VACT_VIT_ROWS(VACT_PI_VIT, VACT_PI_D(vit), VACT_PI_D(vit_inter), 1.7), { 0 } };
 /* clang-format on */
 
-/* PaliGemma's heads are 256 wide, SigLIP's 72. */
-void vact_pi_infer(vact_pi_config *c)
-{
-    c->head_dim = 256;
-    c->q_heads = c->q / c->head_dim;
-    c->kv_heads = c->kv / c->head_dim;
-    c->vit_heads = c->vit / 72;
-    if (c->image == 0)
-        c->image = c->patch * (int32_t)lround(sqrt((double)c->image_tokens));
-}
-
 const char *vact_pi_derive(vact_pi_config *c, const char *arch, char *text, size_t size)
 {
     const int32_t grid = c->image / c->patch;

@@ -122,7 +122,6 @@ typedef struct vact_pi_memory {
 extern const vact_row vact_pi_vlm_rows[], vact_pi_vit_rows[];
 
 /* As a schema's. */
-void vact_pi_infer(vact_pi_config *c);
 const char *vact_pi_derive(vact_pi_config *c, const char *arch, char *text, size_t size);
 void vact_pi_describe(const vact_pi_config *c, vact_model_info *info);
 

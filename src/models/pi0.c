@@ -82,22 +82,8 @@ static const vact_table tables[] = {
     { 0 },
 };
 
-static const vact_expectation expectations[] = {
-    { "image_resolution/1", "=image_resolution/0" },
-    { "adapt_to_pi_aloha", "false" },
-    { "use_delta_joint_actions_aloha", "false" },
-    { 0 },
-};
-
 static const struct config tiny = { .pi = VACT_PI_TINY(12) }, full = { .pi = VACT_PI_FULL(48) };
 static const vact_preset presets[] = { { "tiny", &tiny }, { "full", &full }, { 0 } };
-
-static void infer(void *config)
-{
-    struct config *c = config;
-    vact_pi_infer(&c->pi);
-    c->image_scale = 1;
-}
 
 static const char *derive(void *config, char *text, size_t size)
 {
@@ -203,7 +189,7 @@ static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32
 }
 
 const vact_arch vact_arch_pi0 = {
-    .schema = { "pi0", sizeof(struct config), sizeof(struct pi0), keys, tables, presets, expectations, infer, derive },
+    .schema = { "pi0", sizeof(struct config), sizeof(struct pi0), keys, tables, presets, NULL, NULL, derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
     .prompt = vact_prompt_line, /* the tokenizer puts the beginning before it */

@@ -93,19 +93,9 @@ static const vact_table tables[] = {
     { 0 },
 };
 
-static const vact_expectation expectations[] = { { "image_resolution/1", "=image_resolution/0" }, { 0 } };
-
 static const struct config tiny = { .pi = VACT_PI_TINY(24), .adarms = 1, .cond = 24 };
 static const struct config full = { .pi = VACT_PI_FULL(200), .adarms = 1, .cond = 1024 };
 static const vact_preset presets[] = { { "tiny", &tiny }, { "full", &full }, { 0 } };
-
-static void infer(void *config)
-{
-    struct config *c = config;
-    vact_pi_infer(&c->pi);
-    c->adarms = 1;
-    c->cond = c->pi.expert;
-}
 
 static const char *derive(void *config, char *text, size_t size)
 {
@@ -259,8 +249,7 @@ static void step(vact_run *r, const void *model, void *memory, vact_buf x, int32
 }
 
 const vact_arch vact_arch_pi05 = {
-    .schema = { "pi05", sizeof(struct config), sizeof(struct pi05), keys, tables, presets, expectations, infer,
-                derive },
+    .schema = { "pi05", sizeof(struct config), sizeof(struct pi05), keys, tables, presets, NULL, NULL, derive },
     .memory_bytes = sizeof(struct memory),
     .describe = describe,
     .prompt = prompt,

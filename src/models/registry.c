@@ -21,18 +21,19 @@ const vact_arch *vact_arch_find(const char *name, size_t length)
     return NULL;
 }
 
-void vact_arch_list(char *out, size_t size)
+void vact_arch_list(char *out, size_t size, bool originals)
 {
     size_t used = 0;
     out[0] = 0;
     for (int i = 0; vact_archs[i] && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", vact_archs[i]->schema.arch);
+        if (!originals || vact_archs[i]->schema.infer)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", vact_archs[i]->schema.arch);
 }
 
 vact_status vact_arch_detect(const vact_arch **out, const vact_gguf *gguf, vact_error *err)
 {
     char known[256], shown[80];
-    vact_arch_list(known, sizeof known);
+    vact_arch_list(known, sizeof known, false);
     const vact_gguf_value *value = vact_gguf_find(gguf, "general.architecture");
     if (value) {
         const vact_status status = vact_gguf_need(gguf, value->key, VACT_GGUF_STRING, VACT_GGUF_STRING, &value, err);

@@ -8,8 +8,8 @@ extern const vact_arch vact_arch_smolvla, vact_arch_pi0, vact_arch_pi05;
 /* Every architecture; NULL ends. */
 extern const vact_arch *const vact_archs[];
 
-/* Their names, "a, b, c". */
-void vact_arch_list(char *out, size_t size);
+/* Their names, "a, b, c"; with `originals` of those whose original checkpoints are read. */
+void vact_arch_list(char *out, size_t size, bool originals);
 
 /* By name, or NULL. */
 const vact_arch *vact_arch_find(const char *name, size_t length);

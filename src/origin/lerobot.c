@@ -73,8 +73,8 @@ static vact_status read_files(lerobot *l, const vact_arch **arch, vact_error *er
     const json_t *type = json_object_get(l->config, "type");
     *arch = json_is_string(type) ? vact_arch_find(json_string_value(type), json_string_length(type)) : NULL;
     char known[256], shown[80];
-    vact_arch_list(known, sizeof known);
-    if (!*arch)
+    vact_arch_list(known, sizeof known, true);
+    if (!*arch || !(*arch)->schema.infer)
         return vact_fail(err, VACT_EMODEL, "%s: config.json: the policy's type is %s, expected one of: %s",
                          l->view.path, vact_json_show(shown, sizeof shown, type), known);
     status = read_json(l, "policy_preprocessor.json", &l->pre, err);

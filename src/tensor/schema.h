@@ -108,7 +108,8 @@ typedef struct vact_schema {
     const vact_key *keys; /* name NULL ends */
     const vact_table *tables;
     const vact_preset *presets;
-    /* Of original checkpoints (tensor/import.h). `infer` fills what neither their configuration nor shapes tell. */
+    /* Of original checkpoints (tensor/import.h). `infer` fills what neither their configuration nor shapes tell; NULL: they
+     * are not read. */
     const vact_expectation *expectations;
     void (*infer)(void *config);
     /* Fills derived fields and checks what one key alone can't show. Returns NULL or what is wrong, a sentence

@@ -27,7 +27,7 @@ complains 2 'vact: --request <file> or --image <file> is missing' "$vact" run m.
 # ---- synth ----
 expect 0 "$vact" synth smolvla --size tiny -o m.gguf
 complains 2 'vact: size "huge" is not known, expected one of: tiny, full' "$vact" synth smolvla --size huge -o x.gguf
-complains 2 'vact: architecture "smolvlo" is not known, expected one of: smolvla' "$vact" synth smolvlo -o x.gguf
+complains 2 'vact: architecture "smolvlo" is not known, expected one of: smolvla, pi0, pi05' "$vact" synth smolvlo -o x.gguf
 complains 1 'vact: no/such/x.gguf: cannot create a temporary file beside it: No such file or directory' "$vact" synth smolvla -o no/such/x.gguf
 complains 1 'vact: the path of the file to write is empty' "$vact" synth smolvla -o ''
 complains 1 'vact: .: is a directory, expected a file' "$vact" synth smolvla -o .

@@ -255,7 +255,7 @@ static const struct {
       "key smolvla.architecture is \"pi0\", expected \"smolvla\"" },
     { { { REWRITE_KEY_TEXT, "general.architecture", 0, "llama" } },
       VACT_EMODEL,
-      "architecture \"llama\" is not known, expected one of: smolvla" },
+      "architecture \"llama\" is not known, expected one of: smolvla, pi0, pi05" },
     { { { REWRITE_KEY_U32, "general.architecture", 0, NULL } },
       VACT_EFORMAT,
       "key general.architecture: found u32, expected string" },

@@ -439,6 +439,9 @@ static void test_a_policy_that_is_not_known_is_named_with_those_that_are(void **
     directory_make();
     directory_edit("config.json", "\"type\": \"smolvla\",", "");
     check_refused(VACT_EMODEL, ": config.json: the policy's type is missing, expected one of: smolvla");
+    directory_make();
+    directory_edit("config.json", "\"smolvla\"", "\"pi0\"");
+    check_refused(VACT_EMODEL, ": config.json: the policy's type is \"pi0\", expected one of: smolvla");
 }
 
 static void test_a_configuration_that_asks_for_more_is_refused(void **state)
