@@ -15,10 +15,11 @@ static int complain_size(const vact_arch *arch, const char *size)
 static int run(int argc, char **argv)
 {
     const char *size = "tiny", *path = NULL, *arch_name = NULL;
-    uint64_t seed = 0;
+    vact_synth_options o = { 0 };
     const cli_option options[] = {
         { "size", 's', CLI_TEXT, &size, "<name>", "tiny, or full: the published geometry (default: tiny)", 0, 0, NULL },
-        { "seed", 0, CLI_U64, &seed, "<n>", "which made-up weights (default: 0)", 0, 0, NULL },
+        { "seed", 0, CLI_U64, &o.seed, "<n>", "which made-up weights (default: 0)", 0, 0, NULL },
+        { "vocab", 0, CLI_INT, &o.vocab, "<n>", "rows of the embedding (default: the geometry's)", 1, INT32_MAX, NULL },
         { "output", 'o', CLI_TEXT, &path, "<file>", "the GGUF file to write", 0, 0, NULL },
         { 0 },
     };
@@ -40,15 +41,16 @@ static int run(int argc, char **argv)
         return complain_size(arch, size);
     vact_error err = { 0 };
     cli_progress progress = cli_progress_start("writing");
-    const vact_status status =
-        vact_synth_write(&arch->schema, preset, seed, path, cli_progress_update, &progress, &err);
+    o.progress = cli_progress_update;
+    o.user = &progress;
+    const vact_status status = vact_synth_write(&arch->schema, preset, path, &o, &err);
     cli_progress_end(&progress);
     return status == VACT_OK ? CLI_OK : cli_fail("%s", err.text);
 }
 
 const cli_command cli_synth = {
     "synth",
-    "vact synth <architecture> [--size tiny|full] [--seed <n>] -o <file>",
+    "vact synth <architecture> [--size tiny|full] [--seed <n>] [--vocab <n>] -o <file>",
     "make a checkpoint with made-up weights",
     run,
 };

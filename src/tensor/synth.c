@@ -23,10 +23,8 @@ void vact_synth_noise(float *out, const char *name, uint64_t seed, uint64_t firs
 typedef struct synth {
     const vact_schema *schema;
     const void *config;
-    uint64_t seed;
+    const vact_synth_options *options;
     vact_gguf_writer *writer;
-    vact_progress_fn progress;
-    void *user;
     uint64_t done, total;
     float *values;
     void *bytes; /* the values as the file stores them */
@@ -74,7 +72,7 @@ static bool write_row(void *user, const char *name, const vact_row *row, const v
     const float times = (float)scale, plus = (float)row->made.offset;
     for (uint64_t at = 0; at < count; at += CHUNK) {
         const size_t m = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
-        vact_synth_noise(s->values, name, s->seed, at, m);
+        vact_synth_noise(s->values, name, s->options->seed, at, m);
         for (size_t i = 0; i < m; i++)
             s->values[i] = plus + times * s->values[i];
         encode(s->bytes, s->values, m);
@@ -83,8 +81,8 @@ static bool write_row(void *user, const char *name, const vact_row *row, const v
         if (s->status != VACT_OK)
             return false;
         s->done += size;
-        if (s->progress)
-            s->progress(s->user, (double)s->done / (double)s->total);
+        if (s->options->progress)
+            s->options->progress(s->options->user, (double)s->done / (double)s->total);
     }
     return true;
 }
@@ -101,13 +99,24 @@ static vact_status put_keys(synth *s, vact_arena *arena)
     return status;
 }
 
-vact_status vact_synth_write(const vact_schema *schema, const vact_preset *preset, uint64_t seed, const char *path,
-                             vact_progress_fn progress, void *user, vact_error *err)
+/* Another number of embeddings in the config. */
+static vact_status set_vocab(const vact_schema *schema, void *config, int32_t vocab, const char *path, vact_error *err)
+{
+    for (const vact_key *key = schema->keys; key->name; key++)
+        if (strcmp(key->name, "vocab_size") == 0 && vocab >= fmax(key->min, 1) && vocab <= key->max) {
+            vact_key_store(key, config, vocab);
+            return VACT_OK;
+        }
+    return vact_fail(err, VACT_EARG, "%s: %s cannot have a vocabulary of %d", path, schema->arch, vocab);
+}
+
+vact_status vact_synth_write(const vact_schema *schema, const vact_preset *preset, const char *path,
+                             const vact_synth_options *options, vact_error *err)
 {
     char wrong_text[256];
     vact_arena arena = { 0 };
     void *config = vact_arena_take(&arena, 1, schema->config_bytes);
-    synth s = { .schema = schema, .config = config, .seed = seed, .progress = progress, .user = user, .err = err };
+    synth s = { .schema = schema, .config = config, .options = options, .err = err };
     s.values = vact_arena_take(&arena, CHUNK, sizeof *s.values);
     s.bytes = vact_arena_take(&arena, CHUNK, sizeof *s.values);
     if (!config || !s.values || !s.bytes) {
@@ -115,10 +124,12 @@ vact_status vact_synth_write(const vact_schema *schema, const vact_preset *prese
         return vact_fail(err, VACT_ENOMEM, "%s: out of memory", path);
     }
     memcpy(config, preset->config, schema->config_bytes);
+    if (options->vocab)
+        s.status = set_vocab(schema, config, options->vocab, path, err);
     const char *wrong = schema->derive(config, wrong_text, sizeof wrong_text);
-    if (wrong)
+    if (s.status == VACT_OK && wrong)
         s.status = vact_fail(err, VACT_EARG, "%s: preset %s: %s", path, preset->name, wrong);
-    else
+    if (s.status == VACT_OK)
         s.status = vact_gguf_writer_open(&s.writer, path, err);
     if (s.status == VACT_OK)
         s.status = put_keys(&s, &arena);

@@ -10,8 +10,16 @@
 /* Noise in [-1, 1) of elements first .. first+n-1. */
 void vact_synth_noise(float *out, const char *name, uint64_t seed, uint64_t first, size_t n);
 
-/* Writes the preset's checkpoint; progress may be NULL. */
-vact_status vact_synth_write(const vact_schema *schema, const vact_preset *preset, uint64_t seed, const char *path,
-                             vact_progress_fn progress, void *user, vact_error *err);
+/* What to make. */
+typedef struct vact_synth_options {
+    uint64_t seed;
+    int32_t vocab;             /* rows of the embedding; 0: the preset's */
+    vact_progress_fn progress; /* NULL: nobody listens */
+    void *user;                /* progress's */
+} vact_synth_options;
+
+/* Writes the preset's checkpoint. EARG: the architecture has no vocabulary to shorten, or not of that size. */
+vact_status vact_synth_write(const vact_schema *schema, const vact_preset *preset, const char *path,
+                             const vact_synth_options *options, vact_error *err);
 
 #endif

@@ -260,7 +260,8 @@ static void policies_of_other_robots(void **state)
     close_policy(&p);
     const vact_arch *arch = vact_arch_find("smolvla", strlen("smolvla"));
     assert_int_equal(folder_make("tiny.gguf"), 0);
-    assert_int_equal(vact_synth_write(&arch->schema, arch->schema.presets, 0, path, NULL, NULL, &err), VACT_OK);
+    assert_int_equal(vact_synth_write(&arch->schema, arch->schema.presets, path, &(vact_synth_options){ 0 }, &err),
+                     VACT_OK);
     p = open_policy(path, NULL, 1);
     refuse(&p, &demo_plain, "that.gguf: has no tokenizer");
     close_policy(&p);

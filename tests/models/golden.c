@@ -18,7 +18,7 @@ const char *golden_model(const char *arch, const char *size, const char *file)
     while (strcmp(preset->name, size) != 0)
         preset++;
     vact_error err = { 0 };
-    if (vact_synth_write(schema, preset, 0, file, NULL, NULL, &err) != VACT_OK)
+    if (vact_synth_write(schema, preset, file, &(vact_synth_options){ 0 }, &err) != VACT_OK)
         fail_msg("%s", err.text);
     return file;
 }

@@ -46,7 +46,7 @@ static int set_up(void **state)
         memcpy(config + key->at, &sizes[i].value, sizeof sizes[i].value);
     }
     const vact_preset wide = { "wide", config };
-    if (vact_synth_write(schema, &wide, 0, WIDE, NULL, NULL, &err) != VACT_OK)
+    if (vact_synth_write(schema, &wide, WIDE, &(vact_synth_options){ 0 }, &err) != VACT_OK)
         fail_msg("%s", err.text);
     free(config);
     return 0;

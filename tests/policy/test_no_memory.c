@@ -177,7 +177,8 @@ static vact_status parse_actions(double *answer, vact_error *err)
 static vact_status write_checkpoint(double *answer, vact_error *err)
 {
     const vact_schema *schema = &vact_arch_find("smolvla", strlen("smolvla"))->schema;
-    const vact_status status = vact_synth_write(schema, schema->presets, 1, WRITTEN, NULL, NULL, err);
+    const vact_status status =
+        vact_synth_write(schema, schema->presets, WRITTEN, &(vact_synth_options){ .seed = 1 }, err);
     *answer = status == VACT_OK ? unlink(WRITTEN) : access(WRITTEN, F_OK);
     return status;
 }

@@ -64,7 +64,8 @@ static vact_gguf *write_and_open(uint64_t seed, vact_progress_fn progress, void 
     vact_error err = { 0 };
     vact_gguf *gguf = NULL;
     const vact_schema *schema = &smolvla()->schema;
-    if (vact_synth_write(schema, &schema->presets[0], seed, path, progress, user, &err) != VACT_OK ||
+    if (vact_synth_write(schema, &schema->presets[0], path, &(vact_synth_options){ seed, 0, progress, user }, &err) !=
+            VACT_OK ||
         vact_gguf_open(&gguf, path, &err) != VACT_OK)
         fail_msg("%s", err.text);
     return gguf;
@@ -179,7 +180,7 @@ static void test_a_preset_that_does_not_fit_is_refused(void **state)
     static const vact_preset preset = { "odd", "" };
     static const vact_schema toy = { .arch = "toy", .config_bytes = 1, .derive = refuse };
     vact_error err = { 0 };
-    assert_int_equal(vact_synth_write(&toy, &preset, 0, "odd.gguf", NULL, NULL, &err), VACT_EARG);
+    assert_int_equal(vact_synth_write(&toy, &preset, "odd.gguf", &(vact_synth_options){ 0 }, &err), VACT_EARG);
     assert_string_equal(err.text, "odd.gguf: preset odd: toy.width is 6, expected a multiple of 4");
     assert_int_not_equal(access("odd.gguf", F_OK), 0);
 }
@@ -191,7 +192,8 @@ static void test_a_folder_that_is_not_there_is_eio(void **state)
     const vact_schema *schema = &smolvla()->schema;
     char missing[80];
     snprintf(missing, sizeof missing, "%s/no/tiny.gguf", folder);
-    assert_int_equal(vact_synth_write(schema, &schema->presets[0], 0, missing, NULL, NULL, &err), VACT_EIO);
+    assert_int_equal(vact_synth_write(schema, &schema->presets[0], missing, &(vact_synth_options){ 0 }, &err),
+                     VACT_EIO);
     assert_non_null(strstr(err.text, missing));
 }
 
