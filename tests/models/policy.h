@@ -16,6 +16,7 @@ typedef struct policy {
     int cases;                  /* that are judged */
     const char *refused;        /* a case that is refused here (its own test says how), or NULL */
     const policy_trace *traces; /* ours NULL ends */
+    int few; /* large prefixes: cases that slow ways to compute and slow builds are held to; 0: all */
 } policy;
 
 extern const policy policy_under_test;

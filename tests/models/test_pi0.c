@@ -25,4 +25,4 @@ static const policy_trace traces[] = {
 };
 
 /* tokens_over_capacity has 16 tokens where the file says 12 at most; vla.cpp doesn't look. */
-const policy policy_under_test = { "pi0", 14, "tokens_over_capacity", traces };
+const policy policy_under_test = { "pi0", 14, "tokens_over_capacity", traces, 2 };

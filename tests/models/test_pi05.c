@@ -22,4 +22,4 @@ static const policy_trace traces[] = {
 };
 
 /* tokens_over_capacity has more tokens than the file says; vla.cpp doesn't look. */
-const policy policy_under_test = { "pi05", 14, "tokens_over_capacity", traces };
+const policy policy_under_test = { "pi05", 14, "tokens_over_capacity", traces, 2 };

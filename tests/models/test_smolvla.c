@@ -29,4 +29,4 @@ static const policy_trace traces[] = {
     { 0 },
 };
 
-const policy policy_under_test = { "smolvla", 14, NULL, traces };
+const policy policy_under_test = { "smolvla", 14, NULL, traces, 0 };
