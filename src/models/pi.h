@@ -38,8 +38,10 @@ typedef struct vact_pi_memory {
 #define VACT_PI_VARIANTS "gemma_2b|gemma_300m"
 /* A config that begins with a vact_pi_config. */
 #define VACT_PI_KEYS                                                                                                   \
-    { "paligemma_variant", VACT_GGUF_STRING, VACT_PI_F(paligemma), false, 0, 0, 1, "paligemma_variant", false, VACT_PI_VARIANTS }, \
-    { "action_expert_variant", VACT_GGUF_STRING, VACT_PI_F(expert_variant), false, 1, 0, 1, "action_expert_variant", false, \
+    { "paligemma_variant", VACT_GGUF_STRING, VACT_PI_F(paligemma), false, 0, 0, 1, "paligemma_variant", false,         \
+      VACT_PI_VARIANTS },                                                                                              \
+    { "action_expert_variant", VACT_GGUF_STRING, VACT_PI_F(expert_variant), false, 1, 0, 1,                            \
+      "action_expert_variant", false,                                                                                  \
       VACT_PI_VARIANTS },                                                                                              \
     VACT_KEY("hidden", VACT_PI_F(hidden), 1, 65536, NULL),                                                             \
     VACT_KEY("intermediate", VACT_PI_F(inter), 1, 262144, NULL),                                                       \
@@ -80,17 +82,21 @@ typedef struct vact_pi_memory {
 
 /* The rows of a vact_pi at `at`; `proj_times` is what the projection is made up with beside its fan-in. */
 #define VACT_PI_ROWS(at, proj_times)                                                                                   \
-    VACT_MATRIX(BF16, at + offsetof(vact_pi, token_embd), "token_embd.weight", VACT_PI_D(vocab), VACT_PI_D(hidden), 1.7, \
+    VACT_MATRIX(BF16, at + offsetof(vact_pi, token_embd), "token_embd.weight", VACT_PI_D(vocab),                       \
+        VACT_PI_D(hidden), 1.7,                                                                                        \
                 VACT_PI_TEXT "embed_tokens.weight"),                                                                   \
     { "vlm.output_norm.weight", VACT_ROW_VECTOR, at + offsetof(vact_pi, vlm_norm), { VACT_PI_D(hidden) },              \
       VACT_MADE(BF16, 0, 0.1), VACT_PI_TEXT "norm.weight", true },                                                     \
     VACT_VIT_TOWER_ROWS(at + offsetof(vact_pi, vit), VACT_PI_VIT, VACT_PI_D(vit), VACT_PI_D(patch),                    \
                         VACT_PI_D(image_tokens)),                                                                      \
     { "mm.proj.weight", VACT_ROW_MATRIX, at + offsetof(vact_pi, proj.w), { VACT_PI_D(hidden), VACT_PI_D(vit) },        \
-      { VACT_DTYPE_BF16, 1.7, 0, true, 0, proj_times }, VACT_PI_PALIGEMMA "multi_modal_projector.linear.weight", false }, \
-    { "mm.proj.bias", VACT_ROW_VECTOR, at + offsetof(vact_pi, proj.bias), { VACT_PI_D(hidden) }, VACT_MADE(F32, 0, 0.05), \
+      { VACT_DTYPE_BF16, 1.7, 0, true, 0, proj_times },                                                                \
+        VACT_PI_PALIGEMMA "multi_modal_projector.linear.weight", false },                                              \
+    { "mm.proj.bias", VACT_ROW_VECTOR, at + offsetof(vact_pi, proj.bias), { VACT_PI_D(hidden) }, VACT_MADE(F32,        \
+      0, 0.05),                                                                                                        \
       VACT_PI_PALIGEMMA "multi_modal_projector.linear.bias", true },                                                   \
-    VACT_PI_LINEAR(at + offsetof(vact_pi, action_in), "action_in_proj", VACT_PI_D(expert), VACT_PI_D(max_action), 1.7), \
+    VACT_PI_LINEAR(at + offsetof(vact_pi, action_in), "action_in_proj", VACT_PI_D(expert),                             \
+        VACT_PI_D(max_action), 1.7),                                                                                   \
     VACT_PI_LINEAR(at + offsetof(vact_pi, action_out), "action_out_proj", VACT_PI_D(max_action), VACT_PI_D(expert), 1.0)
 #define VACT_PI_LINEAR(at, name, out, in, gain)                                                                        \
     VACT_MATRIX(F32, at + offsetof(vact_linear, w), name ".weight", out, in, gain, VACT_PI_POLICY name ".weight"),     \
@@ -110,9 +116,12 @@ typedef struct vact_pi_memory {
     }
 #define VACT_PI_FULL(tokens)                                                                                           \
     {                                                                                                                  \
-        .paligemma = 0, .expert_variant = 1, .hidden = 2048, .inter = 16384, .q_heads = 8, .kv_heads = 1, .head_dim = 256, \
-        .layers = 18, .vocab = 257152, .expert = 1024, .expert_inter = 4096, .chunk = 50, .action_steps = 50, .steps = 10, \
-        .max_state = 32, .max_action = 32, .state = 8, .action = 7, .max_tokens = tokens, .vit = 1152, .vit_layers = 27, \
+        .paligemma = 0, .expert_variant = 1, .hidden = 2048, .inter = 16384, .q_heads = 8, .kv_heads = 1,              \
+        .head_dim = 256,                                                                                               \
+        .layers = 18, .vocab = 257152, .expert = 1024, .expert_inter = 4096, .chunk = 50, .action_steps = 50,          \
+        .steps = 10,                                                                                                   \
+        .max_state = 32, .max_action = 32, .state = 8, .action = 7, .max_tokens = tokens, .vit = 1152,                 \
+        .vit_layers = 27,                                                                                              \
         .vit_heads = 16, .vit_inter = 4304, .image = 224, .patch = 14, .image_tokens = 256, .min_period = 0.004,       \
         .max_period = 4.0, .rope_base = 10000, .rms_eps = 1e-6f, .norm_eps = 1e-8f, .vit_eps = 1e-6f,                  \
     }
