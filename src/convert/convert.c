@@ -113,10 +113,9 @@ vact_status vact_convert(const char *in, const char *out, const vact_conversion 
         status = vact_model_open(&model, in, &settings, err);
     if (status == VACT_OK)
         status = convert(model, out, how, &arena, err);
-    struct stat st;
     if (status == VACT_OK)
-        *made = (vact_converted){ model->info.arch, model->info.parameters,
-                                  stat(out, &st) == 0 ? (uint64_t)st.st_size : 0, model->tokenizer != NULL };
+        *made = (vact_converted){ model->info.arch, model->info.parameters, vact_written_bytes(out),
+                                  model->tokenizer != NULL };
     vact_arena_free(&arena);
     vact_model_close(&model);
     return status;

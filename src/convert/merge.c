@@ -5,7 +5,6 @@
 #include "convert/rewrite.h"
 #include "file/line.h"
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SHOWN = 60 }; /* of a name or value in an error: its text is short and has three of them */
 
@@ -111,7 +110,6 @@ static vact_status join(merger *m)
 
 static vact_status write_out(merger *m, const char *out)
 {
-    struct stat st;
     const vact_rewrite rewrite = {
         .in = &m->whole,
         .progress = m->options->progress,
@@ -119,7 +117,7 @@ static vact_status write_out(merger *m, const char *out)
     };
     const vact_status status = vact_rewrite_to(&rewrite, out, m->err);
     m->report.n_values = m->whole.n_values;
-    m->report.bytes_after = status == VACT_OK && stat(out, &st) == 0 ? (uint64_t)st.st_size : 0;
+    m->report.bytes_after = status == VACT_OK ? vact_written_bytes(out) : 0;
     return status;
 }
 

@@ -8,7 +8,6 @@
 #include "policy/model.h"
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct quantizer {
     const vact_quantize_options *options;
@@ -128,7 +127,6 @@ static vact_status choose(quantizer *q, const vact_model *model)
 
 static vact_status write_out(quantizer *q, const char *out)
 {
-    struct stat st;
     const vact_rewrite rewrite = {
         .in = q->in,
         .types = q->types,
@@ -140,7 +138,7 @@ static vact_status write_out(quantizer *q, const char *out)
         return status;
     q->report.n_tensors = q->in->n_tensors;
     q->report.bytes_before = q->in->size;
-    q->report.bytes_after = stat(out, &st) == 0 ? (uint64_t)st.st_size : 0;
+    q->report.bytes_after = vact_written_bytes(out);
     return VACT_OK;
 }
 

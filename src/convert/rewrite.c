@@ -170,6 +170,12 @@ vact_status vact_refuse_type(uint32_t type, vact_error *err)
                 : vact_fail(err, VACT_EARG, "tensors cannot be stored as type %" PRIu32 ", expected %s", type, right);
 }
 
+uint64_t vact_written_bytes(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 vact_status vact_refuse_same_file(const char *in, const char *out, vact_error *err)
 {
     struct stat a, b;

@@ -27,6 +27,9 @@ typedef struct vact_rewrite {
  * whole blocks. EFORMAT: a value that the type can't hold. EIO, ENOMEM. */
 vact_status vact_rewrite_to(const vact_rewrite *rewrite, const char *path, vact_error *err);
 
+/* Bytes of a file that was written; 0 where the system doesn't tell. */
+uint64_t vact_written_bytes(const char *path);
+
 /* EARG: no file can be written with tensors of this type. */
 vact_status vact_refuse_type(uint32_t type, vact_error *err);
 

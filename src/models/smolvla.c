@@ -21,7 +21,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define RMS_EPS   1e-5f
 #define ROPE_BASE 10000.0
